@@ -117,7 +117,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['run'],
   ],
   'src/service': [
-    ['format.ts', 'html-document.ts', 'iso-times.ts', 'shared-run.ts'],
+    ['format.ts', 'html-document.ts', 'shared-run.ts'],
     ['access', 'health', 'query', 'schedule', 'status'],
     ['incidents', 'webhooks', 'orders', 'record'],
     ['metrics', 'console'],

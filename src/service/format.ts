@@ -1,5 +1,6 @@
 import type { Usage } from '../budget/ledger/usage.ts';
 import { DAY, HOUR, MINUTE, SECOND, stampMs } from '../clock.ts';
+import { parseSlice, type Slice } from '../engine/slices/slice.ts';
 
 /** 12345 as `12,345`. */
 export const count = (value: number): string => value.toLocaleString('en-US');
@@ -34,6 +35,23 @@ export function moment(at: number | string | null, timeZone: string): string {
   return new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(atMs);
 }
 
+/** `timestamptz` as Postgres writes it. */
+const STAMP = /^(\d{4,6}-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)([+-]\d\d)(:\d\d)?$/;
+
+/** A moment as Postgres writes it in ISO 8601, with all its digits; any other text as it is. */
+export function isoText(text: string): string {
+  const [, day, time, hours, minutes = ':00'] = STAMP.exec(text) ?? [];
+  if (day === undefined) return text;
+  const zone = hours === '+00' && minutes === ':00' ? 'Z' : `${hours}${minutes}`;
+  return `${day}T${time}${zone}`;
+}
+
+/** For JSON.stringify: documents show every moment in ISO 8601, be it text of Postgres or, under `...At` and `...Until`, a number. */
+export function isoTimes(name: string, value: unknown): unknown {
+  if (typeof value === 'string') return isoText(value);
+  return typeof value === 'number' && /(At|Until)$/.test(name) ? new Date(value).toISOString() : value;
+}
+
 /** The request limit in one line: used, left, and when requests become free. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {
   const { used, limit, free, withheld, isNew, blockedUntil, nextFreeAt } = usage;
@@ -42,4 +60,31 @@ export function budgetLine(usage: Usage, at: (value: string | null) => string): 
   const blocked = blockedUntil ? `; the source asks to wait until ${at(blockedUntil)}` : '';
   const next = !blockedUntil && free === 0 && nextFreeAt ? `; next request free at ${at(nextFreeAt)}` : '';
   return `${count(used)} of ${count(limit)} used in this window${others}, ${count(free)} left${blocked}${next}`;
+}
+
+/** A slice as ledgers write it, in a few words. */
+export const wordsOfSlice = (text: string): string => sliceWords(parseSlice(text));
+
+export function sliceWords(slice: Slice): string {
+  switch (slice.by) {
+    case 'id':
+      return slice.from === null && slice.to === null ? 'all ids' : `ids ${rangeWords(slice.from, slice.to)}`;
+    case 'date':
+      return slice.from !== null && slice.from === slice.to ? slice.from : rangeWords(slice.from, slice.to);
+    case 'value':
+      return `${slice.field} ${slice.value}`;
+    case 'one':
+      return `row ${slice.key}`;
+    case 'total':
+      return `total of ${slice.month}`;
+    case 'newest':
+      return 'newest rows';
+    case 'whole':
+      return 'all rows';
+  }
+}
+
+function rangeWords(from: bigint | string | null, to: bigint | string | null): string {
+  if (from === null) return to === null ? 'all dates' : `up to ${to}`;
+  return to === null ? `from ${from} on` : `${from} to ${to}`;
 }

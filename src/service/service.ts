@@ -10,8 +10,19 @@ import { createAttemptLimit } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
-import { createConsole } from './console/console.ts';
+import { CONSOLE_SCRIPT } from './console/console-script.ts';
+import { CONSOLE_STYLE } from './console/console-style.ts';
+import { exceptionRoutes } from './console/exceptions.ts';
 import { createLiveUpdates, type LiveUpdates } from './console/live.ts';
+import { newOrderRoutes } from './console/new-order.ts';
+import { orderRoutes } from './console/orders.ts';
+import { overviewRoutes } from './console/overview.ts';
+import { recordRoutes } from './console/record-page.ts';
+import { runsRoutes } from './console/runs.ts';
+import { sourceRoutes } from './console/source-page.ts';
+import { sqlRoutes } from './console/sql.ts';
+import { statusRoutes } from './console/status-documents.ts';
+import { dataRoutes } from './console/tables.ts';
 import { createReadiness, type Pulse } from './health/health.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import { createRowCounts, type ServedSource } from './status/served-source.ts';
@@ -85,6 +96,12 @@ export async function openService(options: ServiceOptions): Promise<Service> {
   };
 }
 
+/** `/orders/new` stands before `/orders/:id`. */
+const PAGES = [
+  ...[overviewRoutes, sourceRoutes, runsRoutes, newOrderRoutes, orderRoutes],
+  ...[dataRoutes, exceptionRoutes, recordRoutes, sqlRoutes, statusRoutes],
+];
+
 function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const rowCounts = createRowCounts(database);
@@ -106,15 +123,18 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
     const reason = await readiness();
     return reason === null ? c.text('ok\n') : c.text(`${hide(reason)}\n`, 503);
   });
+  app.use(guardForms());
   if (options.token !== null) {
     const door = { token: options.token, attempts: createAttemptLimit({ clock, log }) };
     app.route('/', loginRoutes(door));
     app.use(guardToken(door));
     app.route('/', logoutRoutes());
   }
-  app.use(guardForms());
   app.get('/metrics', async c => c.body(await metrics.scrape(), 200, { 'Content-Type': metrics.contentType }));
-  app.route('/', createConsole({ ...options, isGuarded: options.token !== null, rowCounts }, live));
+  app.get('/console.css', c => c.body(CONSOLE_STYLE, 200, { 'Content-Type': 'text/css; charset=utf-8' }));
+  app.get('/console.js', c => c.body(CONSOLE_SCRIPT, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }));
+  for (const routes of PAGES) app.route('/', routes({ ...options, isGuarded: options.token !== null, rowCounts }));
+  app.route('/', live.routes);
   app.notFound(c =>
     c.text('Not found. Available: / /runs /data /sql /status.json /openapi.json /metrics /healthz /readyz\n', 404),
   );
@@ -146,6 +166,7 @@ const secureHeaders = (): MiddlewareHandler => async (c, next) => {
   c.header('Content-Security-Policy', POLICY);
   c.header('X-Content-Type-Options', 'nosniff');
   c.header('X-Frame-Options', 'DENY');
-  c.header('Referrer-Policy', 'no-referrer');
+  // With `no-referrer`, forms would come without the origin that `guardForms` needs.
+  c.header('Referrer-Policy', 'same-origin');
   c.header('Cache-Control', 'no-store');
 };

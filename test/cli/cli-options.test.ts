@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
 import { selectResources, wholeNumber } from '../../src/cli/session/session.ts';
-import { parseRange } from '../../src/service/orders/order-range.ts';
+import { parseRange } from '../../src/service/orders/order-requests.ts';
 
 const JOBS = new Map([
   ['customers', customers],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isoText } from '../../src/service/iso-times.ts';
+import { isoText } from '../../src/service/format.ts';
 import { MAIN } from '../support/resources.ts';
 import { run, useBuild, withInstallation } from './run-command.ts';
 

@@ -79,3 +79,16 @@ export function ask(
     sent.end(body);
   });
 }
+
+/** Sends a form as a page of the service at `url` does. */
+export const sendForm = (
+  url: string,
+  path: string,
+  fields: Record<string, string>,
+  headers: Record<string, string> = {},
+) =>
+  ask(`${url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', origin: url, ...headers },
+    body: new URLSearchParams(fields).toString(),
+  });

@@ -19,7 +19,7 @@ import { shellWord } from '../../src/next-steps.ts';
 import { findSimilarRows } from '../../src/push/match-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { commandsIn } from '../../src/service/console/elements.ts';
-import { isoTimes } from '../../src/service/iso-times.ts';
+import { isoTimes } from '../../src/service/format.ts';
 import { csv, csvSafe } from '../../src/service/query/csv.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
 import { classify } from '../../src/source/answers/classify.ts';
@@ -107,7 +107,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => changeHintsIn(JSON.stringify({ event: text, id: text }), new Map([['customers', customers]])),
   ],
   'service/console/elements.ts': [commandsIn],
-  'service/iso-times.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
+  'service/format.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
   'cli/commands/new.ts': [text => sampleFields([{ [text]: text, name: text }])],
   'service/query/csv.ts': [csv, csvSafe].map(
     create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),

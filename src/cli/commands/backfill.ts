@@ -12,8 +12,16 @@ import {
   remainingText,
   UNREAD,
 } from '../../service/orders/order-cost.ts';
-import { parseRange, type Range, rangeText } from '../../service/orders/order-range.ts';
-import { allows, CHANGES, changeOrder, type OrderChange, placeOrder } from '../../service/orders/order-requests.ts';
+import {
+  allows,
+  CHANGES,
+  changeOrder,
+  type OrderChange,
+  parseRange,
+  placeOrder,
+  type Range,
+  rangeText,
+} from '../../service/orders/order-requests.ts';
 import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import { shownOrderState } from '../../service/status/source-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';

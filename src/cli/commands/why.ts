@@ -1,8 +1,13 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
-import { changedFields, recordVerdict, valueText } from '../../service/record/describe-record.ts';
-import { type RecordStory, readStory } from '../../service/record/read-story.ts';
+import {
+  changedFields,
+  type RecordStory,
+  readStory,
+  recordVerdict,
+  valueText,
+} from '../../service/record/record-story.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { hasBookkeeping, listPending, pendingText } from '../run/pending-migrations.ts';

@@ -1,6 +1,5 @@
 import stringWidth from 'string-width';
-import { plural } from '../../service/format.ts';
-import { isoText } from '../../service/iso-times.ts';
+import { isoText, plural } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
 import { visibleLines, visibleText } from '../../visible-text.ts';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';

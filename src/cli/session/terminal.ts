@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import pc from 'picocolors';
 import { hideSecrets } from '../../log.ts';
-import { isoTimes } from '../../service/iso-times.ts';
+import { isoTimes } from '../../service/format.ts';
 import { visibleJson, visibleLines } from '../../visible-text.ts';
 
 const PAINTS = ['bold', 'dim', 'red', 'green', 'cyan'] as const;

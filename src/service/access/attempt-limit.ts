@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import type { Context } from 'hono';
@@ -7,6 +8,12 @@ import type { Log } from '../../log.ts';
 export const addressOf = (c: Context) => getConnInfo(c).remote.address ?? '';
 
 export const tooManyTokens = (waitSeconds: number): string => `Too many wrong tokens. Wait ${waitSeconds} seconds.`;
+
+/** Compares in constant time, whatever the lengths. */
+export function isSameSecret(given: string, secret: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
+}
 
 const WINDOW_MS = MINUTE;
 const MOST_BY_ADDRESS = 10;

@@ -1,23 +1,46 @@
+import { createHmac } from 'node:crypto';
 import { type Context, Hono } from 'hono';
+import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { html } from 'hono/html';
 import { type Html, htmlDocument } from '../html-document.ts';
-import { type AttemptLimit, addressOf, tooManyTokens } from './attempt-limit.ts';
-import { csrfField, formFields, guardForms } from './form-guard.ts';
-import { dropSession, isSameSecret, startSession } from './session-cookie.ts';
+import { type AttemptLimit, addressOf, isSameSecret, tooManyTokens } from './attempt-limit.ts';
+import { formFields } from './form-guard.ts';
+
+/** Holds what `sessionOf` derives from the token. */
+const SESSION_COOKIE = 'sluice';
+
+/** 30 days in seconds. */
+const SESSION_SECONDS = 30 * 24 * 3600;
+
+/** What a browser shows instead of the token: it ends with the token, and does not reveal it. */
+export const sessionOf = (token: string): string =>
+  createHmac('sha256', token).update('sluice session').digest('base64url');
+
+/** The session that the browser shows, right or wrong. */
+export const sessionCookie = (c: Context): string => getCookie(c, SESSION_COOKIE) ?? '';
+
+export const dropSession = (c: Context): void => void deleteCookie(c, SESSION_COOKIE, { path: '/' });
+
+/** Scripts cannot read its cookie, pages of other sites never send it, and it needs HTTPS if the browser came by it. */
+export function startSession(c: Context, token: string): void {
+  const secure = c.req.header('x-forwarded-proto')?.split(',')[0]?.trim() === 'https';
+  const options = { httpOnly: true, sameSite: 'Strict', path: '/', secure, maxAge: SESSION_SECONDS } as const;
+  setCookie(c, SESSION_COOKIE, sessionOf(token), options);
+}
 
 /** `POST /login`, in front of `guardToken`: turns the token into a session. */
 export function loginRoutes({ token, attempts }: { token: string; attempts: AttemptLimit }): Hono {
-  return new Hono().post('/login', guardForms(), async c => {
+  return new Hono().post('/login', async c => {
     const { token: given = '', next = '/' } = await formFields(c);
     const target = pathOnSite(next);
     const waitSeconds = attempts.waitSeconds(addressOf(c));
     if (waitSeconds > 0) {
       c.header('Retry-After', String(waitSeconds));
-      return c.html(loginPage(c, target, tooManyTokens(waitSeconds)), 429);
+      return c.html(loginPage(target, tooManyTokens(waitSeconds)), 429);
     }
     const isRight = isSameSecret(given, token);
     attempts.count(addressOf(c), isRight);
-    if (!isRight) return c.html(loginPage(c, target, 'That is not the token.'), 401);
+    if (!isRight) return c.html(loginPage(target, 'That is not the token.'), 401);
     startSession(c, token);
     return c.redirect(target, 303);
   });
@@ -26,8 +49,8 @@ export function loginRoutes({ token, attempts }: { token: string; attempts: Atte
 /** `GET /login` and `POST /logout`, behind `guardToken`, which asks browsers without a session to log in. */
 export function logoutRoutes(): Hono {
   return new Hono()
-    .get('/login', c => c.html(logoutPage(c)))
-    .post('/logout', guardForms(), c => {
+    .get('/login', c => c.html(logoutPage))
+    .post('/logout', c => {
       dropSession(c);
       return c.redirect('/login', 303);
     });
@@ -37,12 +60,12 @@ export function logoutRoutes(): Hono {
  * Asks for the token, and leads to `next` (a path of this service) afterwards. `trouble`: why the last try failed. Without the sections of
  * the console, whose pages need a session, and without its script, which would reload a half-typed form.
  */
-export const loginPage = (c: Context, next: string, trouble: string | null): Html =>
+export const loginPage = (next: string, trouble: string | null): Html =>
   htmlDocument({
     title: 'Log in',
     main: html`<h1>Log in to Sluice</h1>
 <form class="card" method="post" action="/login">
-${csrfField(c)}<input type="hidden" name="next" value="${next}">
+<input type="hidden" name="next" value="${next}">
 ${trouble === null ? '' : html`<p class="bad" role="alert" id="trouble">${trouble}</p>`}
 <p><label for="token">Token</label></p>
 <p><input id="token" name="token" type="password" autocomplete="current-password" required autofocus${
@@ -53,16 +76,14 @@ ${trouble === null ? '' : html`<p class="bad" role="alert" id="trouble">${troubl
 </form>`,
   });
 
-const logoutPage = (c: Context): Html =>
-  htmlDocument({
-    title: 'Logged in',
-    main: html`<h1>You are logged in</h1>
+const logoutPage = htmlDocument({
+  title: 'Logged in',
+  main: html`<h1>You are logged in</h1>
 <form class="card" method="post" action="/logout">
-${csrfField(c)}
 <p>This browser stays logged in for 30 days after you entered the token, or until the token changes.</p>
 <p class="row after"><a class="btn main" href="/">Open the console</a><button>Log out</button></p>
 </form>`,
-  });
+});
 
 /** Asks for `path` at once, from this site. */
 export const openingPage = (path: string): Html => html`<!doctype html>

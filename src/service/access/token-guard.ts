@@ -1,9 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { SluiceError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
-import { type AttemptLimit, addressOf, tooManyTokens } from './attempt-limit.ts';
-import { loginPage, openingPage, pathOnSite } from './login.ts';
-import { dropSession, isSameSecret, sessionCookie, sessionOf, startSession } from './session-cookie.ts';
+import { type AttemptLimit, addressOf, isSameSecret, tooManyTokens } from './attempt-limit.ts';
+import { dropSession, loginPage, openingPage, pathOnSite, sessionCookie, sessionOf, startSession } from './login.ts';
 
 /** The page to log in needs its style, which holds no secret. */
 const OPEN_PATH = '/console.css';
@@ -67,7 +66,7 @@ export function guardToken({ token, attempts }: { token: string; attempts: Attem
 
 /** With the page to log in for browsers, else with text. */
 function refuse(c: Context, status: 401 | 429, trouble: string | null) {
-  if (c.req.header('accept')?.includes('text/html')) return c.html(loginPage(c, returnPath(c), trouble), status);
+  if (c.req.header('accept')?.includes('text/html')) return c.html(loginPage(returnPath(c), trouble), status);
   const how = 'Token required. Send Authorization: Bearer <SLUICE_TOKEN>, or open ?token=<SLUICE_TOKEN> once.';
   return c.text(`${status === 429 ? trouble : how}\n`, status);
 }
@@ -84,5 +83,5 @@ function credentialsOf(c: Context) {
   const [scheme, text = ''] = (c.req.header('authorization') ?? '').split(' ');
   const bearer = scheme?.toLowerCase() === 'bearer' ? text : '';
   const fromUrl = (c.req.method === 'GET' ? c.req.query('token') : undefined) ?? '';
-  return { bearer, fromUrl, cookie: sessionCookie(c) ?? '' };
+  return { bearer, fromUrl, cookie: sessionCookie(c) };
 }

@@ -30,17 +30,17 @@ export interface ConsoleParts {
 /** Where a row quotes a source, which may quote what it was sent. */
 const QUOTES = ['field', 'meaning', 'message', 'next', 'payload', 'reason', 'reasons'];
 
-/** The same row without secrets. Whatever a page shows of these fields passes here once it is read. */
-export function withoutSecrets<T extends object>({ hide }: ConsoleParts, row: T): T {
-  const hidden = (value: unknown): unknown => {
-    if (typeof value === 'string') return hide(value);
-    return value === null || typeof value !== 'object' ? value : mapValues(value, hidden);
+/** The same without secrets. Whatever a page shows of these fields passes here once it is read. */
+export function withoutSecrets<T>({ hide }: Pick<ConsoleParts, 'hide'>, read: T): T {
+  const visit = (value: unknown, isQuote: boolean): unknown => {
+    if (typeof value === 'string') return isQuote ? hide(value) : value;
+    if (Array.isArray(value)) return value.map(each => visit(each, isQuote));
+    if (value === null || typeof value !== 'object') return value;
+    const fields = Object.entries(value).map(([name, each]) => [name, visit(each, isQuote || QUOTES.includes(name))]);
+    return Object.fromEntries(fields);
   };
-  return mapValues(row, (value, name) => (QUOTES.includes(name) ? hidden(value) : value)) as T;
+  return visit(read, false) as T;
 }
-
-const mapValues = (row: object, fn: (value: unknown, name: string) => unknown): object =>
-  Object.fromEntries(Object.entries(row).map(([name, value]) => [name, fn(value, name)]));
 
 /** All sources, in a few statements; their tables are counted only where they have changed. */
 export async function readSources(parts: ConsoleParts): Promise<SourceState[]> {
@@ -49,31 +49,23 @@ export async function readSources(parts: ConsoleParts): Promise<SourceState[]> {
     countRows: parts.rowCounts,
     onUnreadable: (source, error) => noteUnreadable(parts, source, error),
   });
-  return states.map(state => ({ ...state, ...quotesOf(parts, state) }));
+  return withoutSecrets(parts, states);
 }
 
 export async function readSource(parts: ConsoleParts, source: ServedSource): Promise<FullState> {
   try {
-    const state = await readFullState(parts.database, source, true);
-    const recentFailures = state.recentFailures.map(run => withoutSecrets(parts, run));
-    const drift = state.drift.map(each => withoutSecrets(parts, each));
-    return { ...state, ...quotesOf(parts, state), recentFailures, drift };
+    return withoutSecrets(parts, await readFullState(parts.database, source, true));
   } catch (error) {
     return unreadableState(source, noteUnreadable(parts, source, error));
   }
 }
-
-const quotesOf = (parts: ConsoleParts, { incidents, runs }: SourceState) => ({
-  incidents: incidents.map(incident => withoutSecrets(parts, incident)),
-  runs: runs.map(run => withoutSecrets(parts, run)),
-});
 
 /** Newest first. */
 export const readRuns = async (
   parts: ConsoleParts,
   filter: Parameters<typeof listRuns>[1],
   most: number,
-): Promise<PastRun[]> => (await listRuns(parts.database.kysely, filter, most)).map(run => withoutSecrets(parts, run));
+): Promise<PastRun[]> => withoutSecrets(parts, await listRuns(parts.database.kysely, filter, most));
 
 export const sourceNamed = ({ sources }: ConsoleParts, asked: string | undefined): ServedSource | undefined =>
   sources.find(({ name }) => name === asked);

@@ -1,7 +1,6 @@
 import { html, raw } from 'hono/html';
 import { moment, shortDuration } from '../format.ts';
 import { type Html, htmlDocument } from '../html-document.ts';
-import type { Tone } from '../status/condition.ts';
 
 const SECTIONS = { '/': 'Overview', '/runs': 'Runs', '/data': 'Data', '/sql': 'SQL' } as const;
 
@@ -44,10 +43,10 @@ const SHAPES = {
 
 export type Icon = keyof typeof SHAPES;
 
-const TONES: Partial<Record<Icon, Tone>> = { ok: 'good', bad: 'bad', warn: 'warn', busy: 'busy' };
+const TONES: Partial<Record<Icon, string>> = { ok: 'good', bad: 'bad', warn: 'warn', busy: 'busy' };
 
 /** The class that colours a shape and what belongs to it. */
-export const toneOf = (name: Icon): Tone | '' => TONES[name] ?? '';
+export const toneOf = (name: Icon): string => TONES[name] ?? '';
 
 /** Silent: a word stands beside each icon. */
 export const icon = (name: Icon, tone = toneOf(name)): Html =>

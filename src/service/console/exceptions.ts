@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import { confirmationOf } from '../../engine/deletion/is-deleted.ts';
@@ -9,15 +9,14 @@ import { listHeld } from '../../warehouse/rows/held-values.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
-import { csrfField, formFields } from '../access/form-guard.ts';
-import { count, plural } from '../format.ts';
+import { formFields } from '../access/form-guard.ts';
+import { count, plural, wordsOfSlice } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { placeOrder } from '../orders/order-requests.ts';
 import { undoRuns } from '../orders/undo.ts';
-import { whyMissing } from '../record/read-story.ts';
+import { whyMissing } from '../record/record-story.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { wordsOfSlice } from '../status/slice-words.ts';
 import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
 import { ago, card, documentOf, type Now, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
@@ -91,7 +90,7 @@ export function exceptionRoutes(parts: ConsoleParts): Hono {
       const source = sourceNamed(parts, c.req.param('source'));
       if (source === undefined) return next();
       const now = await nowIn(parts, source);
-      const items = await read(parts, source, now, c);
+      const items = await read(parts, source, now);
       const list = items.length === 0 ? html`<p class="after">${none}</p>` : html`<ul class="queue">${items}</ul>`;
       const body = card(`${count(items.length)} of ${source.name}`, [html`<p class="soft">${what}</p>`, list]);
       const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name}</p><h1>${title}</h1>${body}`;
@@ -129,7 +128,7 @@ async function missing(parts: ConsoleParts, { name: source, jobs, schema }: Serv
 }
 
 /** What is held of each list, by field, with the word that accepts the loss. */
-async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, now: Now, c: Context): Promise<Html[]> {
+async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, now: Now): Promise<Html[]> {
   const items: Html[] = [];
   for (const resource of jobs.keys())
     for (const { field, rows, since } of await listHeld(parts.database.kysely, { source, resource })) {
@@ -138,23 +137,18 @@ async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, n
       );
       items.push(html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">first shown empty ${ago(stampMs(since), now)}</span></div>
 <p>The source shows it empty in ${plural(rows, 'row')} that hold something.</p>
-<form method="post" action="/held/${encodeURIComponent(source)}" class="after">${csrfField(c)}${hidden}<button>Accept the loss</button></form></li>`);
+<form method="post" action="/held/${encodeURIComponent(source)}" class="after">${hidden}<button>Accept the loss</button></form></li>`);
     }
   return items;
 }
 
 /** Each with three examples, and the two words that settle it. */
-async function rewritten(
-  parts: ConsoleParts,
-  { name: source, jobs }: ServedSource,
-  now: Now,
-  c: Context,
-): Promise<Html[]> {
+async function rewritten(parts: ConsoleParts, { name: source, jobs }: ServedSource, now: Now): Promise<Html[]> {
   const open = await openRewrites(parts.database.kysely, source, [...jobs.keys()]);
   return open.map(rewrite => {
     const { id, resource, field, rows, stored, looks, at, runIds, examples } = withoutSecrets(parts, rewrite);
     const button = (action: string, text: string) =>
-      html`<form method="post" action="/rewrites/${encodeURIComponent(source)}">${csrfField(c)}<input type="hidden" name="id" value="${id}"><input type="hidden" name="action" value="${action}"><button>${text}</button></form>`;
+      html`<form method="post" action="/rewrites/${encodeURIComponent(source)}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="action" value="${action}"><button>${text}</button></form>`;
     return html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">told ${ago(stampMs(at), now)}</span></div>
 <p>Replaced in ${count(rows)} of ${plural(stored, 'row')}.${looks === null ? '' : ` It looks like ${looks}.`}</p>
 ${table({

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { streamSSE } from 'hono/streaming';
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
 import { type Clock, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -12,59 +12,46 @@ const LOOK_MS = 2 * SECOND;
 const REFRESH_MS = 10 * SECOND;
 const MOST_PAGES = 100;
 
-/** An open page. */
-interface Page {
-  /** There is something new to see. */
-  onChange: () => unknown;
-  /** Nothing more will come. */
-  onEnd: () => void;
-}
-
 /** Tells open pages when to load again. However many are open, the state is looked at once; without one, not at all. */
 export function createLiveUpdates({ database, clock, log }: { database: Database; clock: Clock; log: Log }) {
-  const pages = new Set<Page>();
+  const pages = new Set<SSEStreamingApi>();
   let over = new AbortController();
   let looking: Promise<void> = Promise.resolve();
   let isClosed = false;
 
-  async function look(signal: AbortSignal): Promise<void> {
-    let mark = await readStateMark(database.kysely);
-    let toldAt = clock.now();
-    for (;;) {
-      await clock.sleep(LOOK_MS, signal);
-      const seen = await readStateMark(database.kysely);
-      if (seen === mark && clock.now() - toldAt < REFRESH_MS) continue;
-      mark = seen;
-      toldAt = clock.now();
-      for (const { onChange } of pages) void onChange();
-    }
-  }
-
-  const endPages = () => {
-    for (const { onEnd } of [...pages]) onEnd();
-  };
-  const begin = () => {
-    over = new AbortController();
-    const { signal } = over;
-    looking = look(signal).catch((error: unknown) => {
+  async function look({ signal }: AbortController): Promise<void> {
+    try {
+      let mark = await readStateMark(database.kysely);
+      let toldAt = clock.now();
+      for (;;) {
+        await clock.sleep(LOOK_MS, signal);
+        const seen = await readStateMark(database.kysely);
+        if (seen === mark && clock.now() - toldAt < REFRESH_MS) continue;
+        mark = seen;
+        toldAt = clock.now();
+        for (const page of pages) void page.writeSSE({ event: 'change', data: '' });
+      }
+    } catch (error) {
       if (signal.aborted) return;
       log.warn({ reason: explain(error) }, 'open pages are no longer told of changes');
       // Browsers connect again by themselves.
       endPages();
-    });
+    }
+  }
+
+  const endPages = () => {
+    for (const page of pages) page.abort();
   };
   const routes: Hono = new Hono().get('/live', c => {
     if (isClosed || pages.size >= MOST_PAGES) return c.text('Too many pages are open.\n', 503);
-    const page: Page = { onChange: () => undefined, onEnd: () => undefined };
-    const ended = new Promise<void>(resolve => {
-      page.onEnd = resolve;
-    });
-    pages.add(page);
-    if (pages.size === 1) begin();
-    return streamSSE(c, async stream => {
-      page.onChange = () => stream.writeSSE({ event: 'change', data: '' });
-      stream.onAbort(() => page.onEnd());
-      await stream.writeSSE({ event: 'begin', data: '', retry: 5000 });
+    return streamSSE(c, async page => {
+      const ended = new Promise<void>(resolve => page.onAbort(resolve));
+      pages.add(page);
+      if (pages.size === 1) {
+        over = new AbortController();
+        looking = look(over);
+      }
+      await page.writeSSE({ event: 'begin', data: '', retry: 5000 });
       await ended;
       if (pages.delete(page) && pages.size === 0) over.abort();
     });

@@ -1,13 +1,12 @@
-import { type Context, Hono } from 'hono';
+import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { capitalized, isKind, type SluiceError } from '../../errors.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { csrfField, formFields } from '../access/form-guard.ts';
+import { formFields } from '../access/form-guard.ts';
 import { count, durationText, moment, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { estimateReading, finishTime, paceOf } from '../orders/order-cost.ts';
-import { parseRange, rangeText } from '../orders/order-range.ts';
-import { placeOrder } from '../orders/order-requests.ts';
+import { parseRange, placeOrder, rangeText } from '../orders/order-requests.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
@@ -18,7 +17,7 @@ export const newOrderRoutes = (parts: ConsoleParts): Hono =>
   new Hono()
     .get('/orders/new', async (c, next) => {
       const read = readForm(parts, c.req.query());
-      return read === null ? next() : c.html(await formPage(parts, c, read));
+      return read === null ? next() : c.html(await formPage(parts, read));
     })
     .post('/orders', async (c, next) => {
       const read = readForm(parts, await formFields(c));
@@ -34,7 +33,7 @@ export const newOrderRoutes = (parts: ConsoleParts): Hono =>
         return c.redirect(`/orders/${order.id}`, 303);
       } catch (error) {
         if (!isKind(error, 'usage')) throw error;
-        return c.html(await formPage(parts, c, read, error), 400);
+        return c.html(await formPage(parts, read, error), 400);
       }
     });
 
@@ -72,7 +71,6 @@ function rangeOf({ jobs }: ServedSource, { resource, work, from, to }: OrderForm
 /** Choose, see the price, then start. `trouble`: why it was not started. */
 async function formPage(
   parts: ConsoleParts,
-  c: Context,
   { source, form, isChosen }: FormRead,
   trouble: SluiceError | null = null,
 ): Promise<Html> {
@@ -83,7 +81,6 @@ async function formPage(
     if (!isKind(error, 'usage')) throw error;
     trouble = error;
   }
-  const csrf = csrfField(c);
   const now = await nowIn(parts, source);
   const day = (name: 'from' | 'to', label: string) =>
     html`<label class="field"><span>${label}</span><input type="date" name="${name}" value="${form[name]}"></label>`;
@@ -98,13 +95,13 @@ ${day('to', 'Last day (backfill)')}
   const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / New</p>
 <h1>New order</h1>
 ${card('What to read', [fields, why === null ? '' : html`<p class="bad after" role="alert">${why}</p>`])}
-${price === null ? '' : priceCard(price, form, now, csrf)}`;
+${price === null ? '' : priceCard(price, form, now)}`;
   return documentOf({ title: 'New order', section: '/runs', ...now, main, isStill: true });
 }
 
 const MOST_PARTS = 40;
 
-function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm, now: Now, csrf: Html): Html {
+function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm, now: Now): Html {
   const { parts, requests, rows, neverRead } = estimate;
   const { source, resource, work, from, to } = form;
   const cost = requests > 0 ? `about ${plural(requests, 'request')}` : 'not known yet';
@@ -118,7 +115,7 @@ function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm
     html`<p class="big">${requests > 0 ? html`<small>about</small> ${count(requests)} <small>${requests === 1 ? 'request' : 'requests'}</small>` : html`<small>Cost not known yet</small>`}</p>
 <p>${finish}</p>
 <p class="soft">${plural(rows, 'row')} in ${plural(parts.length, 'part')}. ${count(free)} of ${count(limit)} requests are left in this window; scheduled work goes first.</p>
-<form method="post" action="/orders" class="after">${csrf}${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<form method="post" action="/orders" class="after">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <button class="main">Start <span class="cost">${cost}</span></button></form>`,
     html`<details><summary>The parts</summary>${table({
       caption: 'Parts that would be read',

@@ -7,12 +7,10 @@ import { findReader } from '../../warehouse/database/source-lock.ts';
 import { allOpenOrders, type Order, openOrders, readOrders } from '../../warehouse/ledgers/orders.ts';
 import { orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { type ListedOrder, listEndedOrders, type PastRun } from '../../warehouse/reports/run-history.ts';
-import { csrfField } from '../access/form-guard.ts';
 import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { estimateRemaining, paceOf } from '../orders/order-cost.ts';
-import { rangeText } from '../orders/order-range.ts';
-import { allows, CHANGES, changeOrder, isOrderChange, type OrderChange } from '../orders/order-requests.ts';
+import { allows, CHANGES, changeOrder, isOrderChange, type OrderChange, rangeText } from '../orders/order-requests.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { shownOrderState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
@@ -40,7 +38,7 @@ export function orderRoutes(parts: ConsoleParts): Hono {
       const [shown] = await withProgress(parts, source, [order], Math.max(sharing, 1));
       if (shown === undefined) return next();
       const runs = await readRuns(parts, { sources: [source.name], orderId: order.id }, MOST_RUNS);
-      return c.html(orderPage(shown, runs, csrfField(c), await nowIn(parts, source)));
+      return c.html(orderPage(shown, runs, await nowIn(parts, source)));
     })
     .post('/orders/:id/:change', async (c, next) => {
       const found = await find(c.req.param('id'));
@@ -53,12 +51,12 @@ export function orderRoutes(parts: ConsoleParts): Hono {
 }
 
 /** How far it is, when it will be done, what it found. */
-function orderPage(order: ShownOrder, runs: readonly PastRun[], csrf: Html, now: Now): Html {
+function orderPage(order: ShownOrder, runs: readonly PastRun[], now: Now): Html {
   const { id, source, state, reason, createdAt, endedAt, requests } = order;
   const verdict = { ...shownState(state), text: `${capitalized(orderTitle(order))}: ${state}` };
   const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / ${id}</p>
 ${verdictSection({ ...verdict, rest: reason === null ? '' : html`<p>${reason}</p>` }, 'State')}
-${endedAt === null ? card('Progress', [orderProgressBar(order, now), orderButtons(order, csrf)]) : ''}
+${endedAt === null ? card('Progress', [orderProgressBar(order, now), orderButtons(order)]) : ''}
 ${findings(order.report)}
 ${card(
   'Order',
@@ -98,7 +96,7 @@ function findings(report: unknown): Html | string {
 }
 
 /** The orders of all sources that have not ended, oldest first. */
-export async function openOrderList(parts: ConsoleParts, now: Now, csrf: Html): Promise<Html> {
+export async function openOrderList(parts: ConsoleParts, now: Now): Promise<Html> {
   const names = parts.sources.map(({ name }) => name);
   const bySource = groupBy(await allOpenOrders(parts.database.kysely, names), order => order.source);
   const items = [];
@@ -106,7 +104,7 @@ export async function openOrderList(parts: ConsoleParts, now: Now, csrf: Html): 
     const open = bySource.get(source.name) ?? [];
     for (const order of open.length === 0 ? [] : await withProgress(parts, source, open, open.length))
       items.push(html`<li><div class="head"><h3><a href="/orders/${order.id}">${names.length > 1 ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(shownState(order.state))}</div>
-${orderProgressBar(order, now)}${orderButtons(order, csrf)}</li>`);
+${orderProgressBar(order, now)}${orderButtons(order)}</li>`);
   }
   if (items.length > 0) return html`<ul class="queue">${items}</ul>`;
   return html`<p class="soft">None. A backfill or a verification starts with a new order, which shows its cost first.</p>`;
@@ -157,12 +155,12 @@ function orderProgressBar({ progress: { slices, proven, neverRead }, left, state
 }
 
 /** What can be done to it now. */
-function orderButtons(order: Pick<Order, 'id' | 'state'>, csrf: Html): Html | string {
+function orderButtons(order: Pick<Order, 'id' | 'state'>): Html | string {
   const changes = (Object.keys(CHANGES) as OrderChange[]).filter(change => allows(order, change));
   if (changes.length === 0) return '';
   return html`<div class="row after">${changes.map(
     change =>
-      html`<form method="post" action="/orders/${order.id}/${change}">${csrf}<button class="">${capitalized(change)}</button></form>`,
+      html`<form method="post" action="/orders/${order.id}/${change}"><button class="">${capitalized(change)}</button></form>`,
   )}</div>`;
 }
 

@@ -6,6 +6,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { type TickServed, ticksServedWithin } from '../../warehouse/reports/activity.ts';
 import { count, durationText, plural, shortDuration } from '../format.ts';
 import type { Html } from '../html-document.ts';
+import { sharedRun } from '../shared-run.ts';
 import { badgeOf, CONDITIONS, conditionOf, verdictOf } from '../status/condition.ts';
 import { readDelays } from '../status/resource-delays.ts';
 import { mapSources, type ServedSource } from '../status/served-source.ts';
@@ -25,7 +26,7 @@ const LATEST_RUNS = 5;
  */
 export function overviewRoutes(parts: ConsoleParts): Hono {
   const readCards = createCards(parts);
-  const render = async () => {
+  const render = sharedRun(async () => {
     const at = await databaseNow(parts.database);
     const states = await readSources(parts);
     const cards = parts.sources.length > MOST_CARDS ? null : await readCards(states, at);
@@ -37,14 +38,8 @@ export function overviewRoutes(parts: ConsoleParts): Hono {
 ${incidentList(incidents, { at, timeZone })}
 ${cards === null ? fleetTable(states, at) : await cardGrid(cards, at, parts)}${parts.isGuarded ? html`<p><a href="/login">Log out</a></p>` : ''}`;
     return String(await documentOf({ title: verdict.text, section: '/', at, timeZone, main }));
-  };
-  let rendering: Promise<string> | undefined;
-  return new Hono().get('/', async c => {
-    rendering ??= render().finally(() => {
-      rendering = undefined;
-    });
-    return c.html(await rendering);
   });
+  return new Hono().get('/', async c => c.html(await render()));
 }
 
 async function cardGrid(cards: readonly Card[], at: number, parts: ConsoleParts): Promise<Html> {

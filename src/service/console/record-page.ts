@@ -5,12 +5,10 @@ import { isKind } from '../../errors.ts';
 import { shellWord } from '../../next-steps.ts';
 import { findReferences, type Reference } from '../../warehouse/erasure/traces.ts';
 import type { EndedVersion, StoredValues } from '../../warehouse/reports/stored-record.ts';
-import { plural } from '../format.ts';
+import { plural, wordsOfSlice } from '../format.ts';
 import type { Html } from '../html-document.ts';
-import { changedFields, recordVerdict, valueText } from '../record/describe-record.ts';
-import { type RecordStory, readStory } from '../record/read-story.ts';
+import { changedFields, type RecordStory, readStory, recordVerdict, valueText } from '../record/record-story.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { wordsOfSlice } from '../status/slice-words.ts';
 import { type ConsoleParts, nowIn, withoutSecrets } from './console-parts.ts';
 import {
   ago,

@@ -3,7 +3,6 @@ import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import type { RunState } from '../../warehouse/ledgers/runs.ts';
 import { type PastRun, readRun, requestsOfRun, type SentRequest } from '../../warehouse/reports/run-history.ts';
-import { csrfField } from '../access/form-guard.ts';
 import { count, moment, plural, shortDuration } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { type ConsoleParts, isId, nowIn, readRuns, sourceNamed, withoutSecrets } from './console-parts.ts';
@@ -73,7 +72,7 @@ ${choice('state', 'Outcome', ['', ...RUN_STATES], asked.state, 'any outcome')}
       ? html`<p class="soft after">${isNarrowed ? 'No run matches.' : 'Nothing has run yet. The first tick, or sluice sync, makes the first run.'}</p>`
       : runTable(runs, now, several);
   const main = html`<div class="head"><h1>Runs and orders</h1><a class="btn main" href="/orders/new">New order</a></div>
-${card('Orders under way', await openOrderList(parts, now, csrfField(c)))}
+${card('Orders under way', await openOrderList(parts, now))}
 ${card('Runs', [choices, list, olderThan === null ? '' : html`<p class="after"><a href="/runs?${older.toString()}">Older runs</a></p>`])}
 ${before === '' ? await endedOrders(parts, now) : ''}`;
   return documentOf({ title: 'Runs and orders', section: '/runs', ...now, main });

@@ -4,7 +4,7 @@ import pLimit from 'p-limit';
 import { groupBy } from '../../engine/group-by.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
-import { csrfField, formFields } from '../access/form-guard.ts';
+import { formFields } from '../access/form-guard.ts';
 import { plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { type QueryResult, runBounded } from '../query/bounded-query.ts';
@@ -72,10 +72,9 @@ async function show(parts: ConsoleParts, c: Context, { query, result, trouble, c
   const columns = result === undefined ? [] : chartable(result);
   const drawn = chart === 'none' || columns.includes(chart) ? chart : (columns[0] ?? 'none');
   const upToDateAt = served === undefined ? null : await readUpToDate(parts.database, served);
-  const csrf = csrfField(c);
   const now = await nowIn(parts, served);
   const fresh = upToDateAt === null ? '' : html`${source} up to date as of ${ago(upToDateAt, now)}`;
-  const main = html`<form method="post" action="/sql" class="grid side">${csrf}
+  const main = html`<form method="post" action="/sql" class="grid side">
 <div class="col">
 <section class="card"><div class="head"><h1 class="h2"><label for="query">Query</label></h1>${sourceField(parts.sources, source)}</div>
 <textarea id="query" name="query" rows="8" spellcheck="false" autocapitalize="off" data-submit>${query}</textarea>

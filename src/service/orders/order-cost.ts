@@ -7,7 +7,7 @@ import { sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
 import { count, plural } from '../format.ts';
-import type { Range } from './order-range.ts';
+import type { Range } from './order-requests.ts';
 
 /** What reading a range of a resource again would cost, from the bookkeeping alone. */
 export async function estimateReading(database: Database, list: Parameters<typeof openResource>[1], range: Range) {

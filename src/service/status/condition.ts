@@ -3,18 +3,13 @@ import type { Incident } from '../../warehouse/ledgers/incidents.ts';
 import { durationText, listed, moment, plural, shortDuration } from '../format.ts';
 import type { FullState, ResourceState, SourceState } from './source-state.ts';
 
-export type Tone = 'good' | 'busy' | 'warn' | 'bad';
-
-/** A condition as people see it: a shape, a word, then a colour. */
+/** A condition as people see it: a shape, which has a colour, and a word. */
 export interface Badge {
   readonly icon: 'ok' | 'bad' | 'warn' | 'wait' | 'busy' | 'off';
-  readonly tone: Tone | '';
   readonly text: string;
 }
 
-const TONES = { ok: 'good', bad: 'bad', warn: 'warn', wait: '', busy: 'busy', off: '' } as const;
-
-const mark = (icon: Badge['icon'], text: string): Badge => ({ icon, tone: TONES[icon], text });
+const mark = (icon: Badge['icon'], text: string): Badge => ({ icon, text });
 
 interface Rule {
   readonly badge: Badge;

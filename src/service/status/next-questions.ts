@@ -2,7 +2,7 @@ import type { AgendaList } from '../../engine/agenda/list-facts.ts';
 import { type AgendaFacts, goesBefore, type Question, questionsOf } from '../../engine/agenda/questions.ts';
 import { foundAbsentAt, oldestProof } from '../../engine/coverage/list.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
-import { questionText } from './slice-words.ts';
+import { sliceWords } from '../format.ts';
 
 /** The first `most` questions of a source, in the order in which they are asked, as far as known now. */
 export function nextQuestions(facts: readonly (AgendaFacts & AgendaList)[], most: number) {
@@ -24,10 +24,10 @@ export function nextQuestions(facts: readonly (AgendaFacts & AgendaList)[], most
 export type ShownAgenda = ReturnType<typeof nextQuestions>;
 
 /** As people and `--json` see it. */
-const shown = (question: Question & { resource: string }) => ({
+const shown = ({ choice: { slice, asks }, ...question }: Question & { resource: string }) => ({
   resource: question.resource,
-  question: questionText(question),
-  slice: sliceText(question.choice.slice),
+  question: typeof asks === 'object' ? `row ${asks.row}` : sliceWords(slice),
+  slice: sliceText(slice),
   changesAnHour: question.rate,
   // What is known to wait has an age of its own.
   ageSeconds: Math.round((question.age || (question.waiting?.hours ?? 0)) * 3600),

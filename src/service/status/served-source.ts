@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { Usage } from '../../budget/ledger/usage.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
@@ -9,17 +10,10 @@ import { countTables } from '../../warehouse/reports/data-tables.ts';
 const MOST_AT_ONCE = 4;
 
 /** The results of `inspect`, in the order of `sources`. */
-export async function mapSources<S, T>(
+export const mapSources = <S, T>(
   sources: readonly S[],
   inspect: (source: S, place: number) => Promise<T>,
-): Promise<T[]> {
-  const found: T[] = [];
-  for (let first = 0; first < sources.length; first += MOST_AT_ONCE) {
-    const some = sources.slice(first, first + MOST_AT_ONCE);
-    found.push(...(await Promise.all(some.map((source, place) => inspect(source, first + place)))));
-  }
-  return found;
-}
+): Promise<T[]> => pLimit(MOST_AT_ONCE).map(sources, inspect);
 
 /** One source of this process, as far as the service shows it. */
 export interface ServedSource {

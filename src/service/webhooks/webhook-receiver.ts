@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { leaveHints } from '../../warehouse/ledgers/hints.ts';
 import { listReceivers } from '../../warehouse/ledgers/receivers.ts';
-import { isSameSecret } from '../access/session-cookie.ts';
+import { isSameSecret } from '../access/attempt-limit.ts';
 import { sharedRun } from '../shared-run.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { type ChangeHint, changeHintsIn } from './change-hints.ts';

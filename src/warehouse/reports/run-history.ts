@@ -30,7 +30,6 @@ interface RunFilter {
   readonly sources: readonly string[];
   readonly resource?: string | undefined;
   readonly state?: RunState | undefined;
-  readonly kind?: string | undefined;
   readonly orderId?: string | undefined;
   /** Runs that began before this one. */
   readonly before?: string | undefined;
@@ -39,7 +38,7 @@ interface RunFilter {
 /** Newest first. */
 export function listRuns(
   db: Db,
-  { sources, resource, state, kind, orderId, before }: RunFilter,
+  { sources, resource, state, orderId, before }: RunFilter,
   most: number,
 ): Promise<PastRun[]> {
   return db
@@ -48,7 +47,6 @@ export function listRuns(
     .where('source', 'in', sources.length === 0 ? [''] : sources)
     .$if(resource !== undefined, query => query.where('resource', '=', resource as string))
     .$if(state !== undefined, query => query.where('state', '=', state as RunState))
-    .$if(kind !== undefined, query => query.where('kind', '=', kind as string))
     .$if(orderId !== undefined, query => query.where('order_id', '=', orderId as string))
     .$if(before !== undefined, query => query.where('id', '<', before as string))
     .orderBy('id', 'desc')

@@ -51,7 +51,7 @@ test('the pages show the state of the source, load nothing from elsewhere, escap
           'content-security-policy': expect.stringMatching(/^default-src 'none'; style-src 'self'; /) as string,
           'x-content-type-options': 'nosniff',
           'x-frame-options': 'DENY',
-          'referrer-policy': 'no-referrer',
+          'referrer-policy': 'same-origin',
           'cache-control': 'no-store',
         });
       }

@@ -6,7 +6,7 @@ import { withDatabase } from '../../support/database.ts';
 import { HOSTILE } from '../../support/hostile-queries.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { withReader } from '../with-reader.ts';
-import { ask, withService } from '../with-service.ts';
+import { ask, sendForm, withService } from '../with-service.ts';
 
 /** The page of the SQL box, and what sends it. */
 async function withBox(
@@ -17,18 +17,7 @@ async function withBox(
     await prepare(database);
     await withReader(database, given, async reader => {
       await withService(database, { openReader: async () => reader }, async ({ url }) => {
-        const page = await ask(`${url}/sql`);
-        const cookie = String(page.headers['set-cookie']).split(';')[0] as string;
-        const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-        await fn({
-          database,
-          send: fields =>
-            ask(`${url}/sql`, {
-              method: 'POST',
-              headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
-              body: new URLSearchParams({ csrf, ...fields }).toString(),
-            }),
-        });
+        await fn({ database, send: fields => sendForm(url, '/sql', fields) });
       });
     });
   });
@@ -127,13 +116,7 @@ test('without a login that may only read, no query is run', async () => {
     await withService(database, {}, async ({ url }) => {
       const page = await ask(`${url}/sql?query=select+1`);
       expect(page.text).toContain('data-submit>select 1</textarea>');
-      const cookie = String(page.headers['set-cookie']).split(';')[0] as string;
-      const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
-      const { status, text } = await ask(`${url}/sql`, {
-        method: 'POST',
-        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
-        body: new URLSearchParams({ csrf, query: 'select 1', do: 'run' }).toString(),
-      });
+      const { status, text } = await sendForm(url, '/sql', { query: 'select 1', do: 'run' });
       expect([status, text]).toEqual([422, expect.stringContaining('sluice grant')]);
     });
   });

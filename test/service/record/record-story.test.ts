@@ -3,8 +3,13 @@ import customers from '../../../jobs/customers.ts';
 import invoices from '../../../jobs/invoices.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { stampMs } from '../../../src/clock.ts';
-import { changedFields, recordVerdict, valueText } from '../../../src/service/record/describe-record.ts';
-import { readStory, whyMissing } from '../../../src/service/record/read-story.ts';
+import {
+  changedFields,
+  readStory,
+  recordVerdict,
+  valueText,
+  whyMissing,
+} from '../../../src/service/record/record-story.ts';
 import { databaseNow } from '../../../src/warehouse/database/now.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
