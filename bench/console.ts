@@ -93,7 +93,6 @@ async function measure(sources: readonly ServedSource[]): Promise<void> {
     openReader: async () => null,
     pending: async () => [],
     pulse: { stalled: () => [] },
-    onHints: async () => undefined,
     hide: text => text,
     clock: systemClock,
     log: createLog({ level: 'warn' }),

@@ -4,12 +4,11 @@ import { createAdaptorServer } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { type Clock, SECOND } from '../clock.ts';
 import { SluiceError } from '../errors.ts';
-import type { Log } from '../log.ts';
-import type { Database } from '../warehouse/database/database.ts';
 import { createAttemptLimit } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
+import type { ConsoleParts } from './console/console-parts.ts';
 import { CONSOLE_SCRIPT } from './console/console-script.ts';
 import { CONSOLE_STYLE } from './console/console-style.ts';
 import { exceptionRoutes } from './console/exceptions.ts';
@@ -25,27 +24,18 @@ import { statusRoutes } from './console/status-documents.ts';
 import { dataRoutes } from './console/tables.ts';
 import { createReadiness, type Pulse } from './health/health.ts';
 import { createMetrics } from './metrics/metrics.ts';
-import { createRowCounts, type ServedSource } from './status/served-source.ts';
+import { createRowCounts } from './status/served-source.ts';
 import { createHintInbox, createWebhookReceiver, type HintInbox } from './webhooks/webhook-receiver.ts';
 
-export interface ServiceOptions {
+export interface ServiceOptions extends Omit<ConsoleParts, 'isGuarded' | 'rowCounts'> {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
   readonly token: string | null;
-  readonly database: Database;
-  readonly sources: readonly ServedSource[];
-  /** The warehouse as the login that may only read; null where there is none. */
-  openReader(): Promise<Database | null>;
   /** Names of the pending migrations. */
   readonly pending: () => Promise<readonly string[]>;
   readonly pulse: Pick<Pulse, 'stalled'>;
-  /** Called when a webhook left change hints, to wake the process that reads the source. */
-  readonly onHints: (source: string) => Promise<void>;
-  /** Removes secrets from a text. */
-  readonly hide: (text: string) => string;
   readonly clock: Clock;
-  readonly log: Log;
 }
 
 export interface Service {
@@ -58,8 +48,8 @@ export interface Service {
  * `configuration` when it cannot listen on that address. Call `refuseUnprotectedHost` first.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
-  const { host, port, database, onHints, clock, log } = options;
-  const inbox = createHintInbox({ database, onHints, clock, log });
+  const { host, port, database, clock, log } = options;
+  const inbox = createHintInbox({ database, clock, log });
   const live = createLiveUpdates({ database, clock, log });
   const server = createAdaptorServer({
     fetch: createApp(options, inbox, live).fetch,

@@ -42,7 +42,6 @@ export async function withService(
     openReader: async () => null,
     pending: async () => [],
     pulse: { stalled: () => [] },
-    onHints: async () => undefined,
     hide: text => text,
     clock: systemClock,
     log: silent,
@@ -78,6 +77,15 @@ export function ask(
     sent.on('error', reject);
     sent.end(body);
   });
+}
+
+/** The sources that `wakeUp` wakes from now on. */
+export async function hearWakeUps(database: Database) {
+  const client = await database.connect('test');
+  const woken: string[] = [];
+  client.on('notification', ({ payload = '' }) => woken.push(JSON.parse(payload).source));
+  await client.query('listen sluice_sources');
+  return { woken, end: () => client.end() };
 }
 
 /** Sends a form as a page of the service at `url` does. */

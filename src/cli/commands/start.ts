@@ -9,7 +9,7 @@ import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { createPulse, type Pulse, watchEventLoop } from '../../service/health/health.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
 import { createTicks, startSchedule } from '../../service/schedule/schedule.ts';
-import { startWakeUps, wakeUp } from '../../service/schedule/wake-ups.ts';
+import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
@@ -93,8 +93,7 @@ async function startParts(
       return { source: source.name, resource, schedule, timeZone: source.scheduleTimeZone };
     }),
   );
-  const onSlot = (source: string) => wakeUp(database, source);
-  const schedule = await startSchedule({ planned, database, clock, log, onSlot });
+  const schedule = await startSchedule({ planned, database, clock, log });
   closing.push(() => schedule.stop());
   const byName = new Map(sources.map(source => [source.name, { source, memory: newMemory() }]));
   const wakeUps = startWakeUps({
@@ -156,7 +155,6 @@ async function serveBeside(
     openReader: readerOf(session),
     pending: () => listPending(session, database, sources.slice(probes++ % sources.length).slice(0, 1)),
     pulse,
-    onHints: source => wakeUp(database, source),
   });
   const stopping = new AbortController();
   const watching = monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);

@@ -23,6 +23,7 @@ export interface ConsoleParts {
   readonly isGuarded: boolean;
   /** Shared with the metrics, so that a table is counted once. */
   readonly rowCounts: RowCounts;
+  /** Removes secrets from a text. */
   readonly hide: (text: string) => string;
   readonly log: Log;
 }

@@ -5,6 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { lastSlotAt, recordSlot } from '../../warehouse/ledgers/slots.ts';
+import { wakeUp } from './wake-ups.ts';
 
 /** How far back each look goes at least; farther where looking has failed for longer. */
 const LEAST_BACK_MS = 10 * MINUTE;
@@ -22,8 +23,6 @@ interface ScheduleOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called for each slot that this process recorded. */
-  readonly onSlot: (source: string) => Promise<void>;
 }
 
 /**
@@ -75,8 +74,8 @@ async function lookFor(options: ScheduleOptions, entries: readonly Entry[]): Pro
   await Promise.all(entries.map(entry => record(options, entry, now)));
 }
 
-/** Records the newest tick, if it has no slot yet. Between two ticks, this takes no statement. */
-async function record({ database, log, onSlot }: ScheduleOptions, entry: Entry, now: number): Promise<void> {
+/** Records the newest tick, if it has no slot yet, and wakes its source. Between two ticks, this takes no statement. */
+async function record({ database, log }: ScheduleOptions, entry: Entry, now: number): Promise<void> {
   const { source, resource, ticks, lookedAt } = entry;
   // Had the clock been put back, ticks that were recorded would come again.
   if (lookedAt === null || now < lookedAt || ticks.latest(now, lookedAt) !== null) {
@@ -86,7 +85,7 @@ async function record({ database, log, onSlot }: ScheduleOptions, entry: Entry, 
     const slot = tick === null ? null : new Date(tick);
     const recorded = slot !== null && (await recordSlot(database.kysely, source, resource, slot));
     if (slot) log.debug({ source, resource, slot: slot.toISOString(), recorded }, 'slot');
-    if (recorded) await onSlot(source);
+    if (recorded) await wakeUp(database, source);
   }
   entry.lookedAt = now;
 }

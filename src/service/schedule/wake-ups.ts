@@ -113,7 +113,7 @@ async function keepListening(
       const stop = () => void client.end().catch(() => undefined);
       stopping.addEventListener('abort', stop, { once: true });
       if (stopping.aborted) stop();
-      await client.query(`listen ${CHANNEL}`).then(onListening, stop);
+      await client.query(`set idle_session_timeout = 0; listen ${CHANNEL}`).then(onListening, stop);
       await dropped;
       stopping.removeEventListener('abort', stop);
       if (!stopping.aborted) log.warn('the connection that hears of due sources dropped; connecting again');

@@ -6,6 +6,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { leaveHints } from '../../warehouse/ledgers/hints.ts';
 import { listReceivers } from '../../warehouse/ledgers/receivers.ts';
 import { isSameSecret } from '../access/attempt-limit.ts';
+import { wakeUp } from '../schedule/wake-ups.ts';
 import { sharedRun } from '../shared-run.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { type ChangeHint, changeHintsIn } from './change-hints.ts';
@@ -127,14 +128,7 @@ const RETRY_MS = 5 * SECOND;
 const MOST_WAITING = 1000;
 
 /** Accepts change hints without waiting for the database, and writes them soon. The next slots find what a crash loses here. */
-export function createHintInbox(options: {
-  database: Database;
-  /** Called with a source once its hints are written. */
-  onHints: (source: string) => Promise<void>;
-  clock: Clock;
-  log: Log;
-}) {
-  const { database, onHints, clock, log } = options;
+export function createHintInbox({ database, clock, log }: { database: Database; clock: Clock; log: Log }) {
   const waiting = new Map<string, SourceHint>();
   const closing = new AbortController();
 
@@ -150,7 +144,7 @@ export function createHintInbox(options: {
       let pauseMs = PAUSE_MS;
       try {
         await leaveHints(database.kysely, batch);
-        for (const source of new Set(batch.map(hint => hint.source))) await onHints(source);
+        for (const source of new Set(batch.map(hint => hint.source))) await wakeUp(database, source);
       } catch (error) {
         log.warn({ hints: batch.length }, `could not record change hints from webhooks: ${explain(error)}`);
         if (closing.signal.aborted) return;

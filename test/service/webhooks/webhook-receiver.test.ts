@@ -12,7 +12,7 @@ import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
-import { ask, servedSource, withService } from '../with-service.ts';
+import { ask, hearWakeUps, servedSource, withService } from '../with-service.ts';
 
 const EVENTS = ['invoice.created', 'payment.received'];
 
@@ -60,9 +60,9 @@ test('a message about a resource whose schedule is off leaves no hint', async ()
 
 test('a message leaves only a change hint, repeated messages leave one, and a message that is too large is refused', async () => {
   await withDatabase(async database => {
-    const woken: string[] = [];
+    const { woken, end } = await hearWakeUps(database);
     let service: Service | undefined;
-    await withService(database, { onHints: async source => void woken.push(source) }, async opened => {
+    await withService(database, {}, async opened => {
       service = opened;
       const url = `${opened.url}/webhooks/${await receiverSecret(database.kysely, 'main')}`;
       const body = JSON.stringify({ event: 'payment.received', data: { id: 17, notes: 'private' } });
@@ -83,7 +83,8 @@ test('a message leaves only a change hint, repeated messages leave one, and a me
     expect(service).toBeDefined();
     // What had not been written was written when it closed.
     expect(await hintsOf(database)).toEqual(['invoices one 17', 'transactions newest']);
-    expect(new Set(woken)).toEqual(new Set(['main']));
+    await expect.poll(() => new Set(woken)).toEqual(new Set(['main']));
+    await end();
     const { rows } = await database.query(
       `select count(*)::int as rows from sluice.hints where hints::text like '%private%'`,
     );
