@@ -7,6 +7,7 @@ import { checkNever, checkRewriteLimits, describeAddresses } from './cli/session
 import {
   type Cli,
   loadJobs,
+  type OpenSource,
   type Outcome,
   type Session,
   selectSettings,
@@ -14,7 +15,7 @@ import {
 } from './cli/session/session.ts';
 import { createTerminal } from './cli/session/terminal.ts';
 import { systemClock } from './clock.ts';
-import type { Config, SourceSettings } from './config/config.ts';
+import type { Config } from './config/config.ts';
 import { readConfig } from './config/read-config.ts';
 import { embeddedStatus, openEmbedded } from './embedded-postgres/embedded-server.ts';
 import { isKind, SluiceError } from './errors.ts';
@@ -74,19 +75,6 @@ async function checkSchedules({ sources }: Config): Promise<void> {
       if (schedule !== 'off') (await import('./service/schedule/schedule.ts')).cronOf({ source, resource, schedule });
 }
 
-/** Warns now, and says which files named the addresses when the database is first opened, before any request. */
-function sayFiles(
-  warnings: readonly string[],
-  sources: Config['sources'],
-  say: (level: 'info' | 'warn', line: string) => void,
-): () => void {
-  for (const warning of warnings) say('warn', warning);
-  const lines = describeAddresses(sources);
-  return () => {
-    for (const line of lines.splice(0)) say('info', line);
-  };
-}
-
 function openSession(
   config: Config,
   jobs: Session['jobs'],
@@ -106,9 +94,10 @@ function openSession(
     color: terminal.noteColors.isColorSupported,
   });
 
-  const sayAddresses = sayFiles(config.warnings, command.sendsKey ? settings.sources : [], (level, line) =>
-    isService ? log[level](line) : terminal.note(`${line}.`),
-  );
+  const say = (level: 'info' | 'warn', line: string) => (isService ? log[level](line) : terminal.note(`${line}.`));
+  for (const warning of config.warnings) say('warn', warning);
+  // Said once, when the database is first opened, before any request.
+  const addresses = command.sendsKey ? describeAddresses(settings.sources) : [];
 
   async function findAddresses(embedded: boolean): Promise<Pick<Warehouse, 'url' | 'readerUrl'>> {
     if (!embedded) return { url: config.databaseUrl ?? '', readerUrl: config.readerUrl };
@@ -127,7 +116,7 @@ function openSession(
   }
 
   async function open(options: { name?: string; embedded?: boolean } = {}): Promise<Warehouse> {
-    sayAddresses();
+    for (const line of addresses.splice(0)) say('info', line);
     return connect(await findAddresses(options.embedded ?? config.databaseUrl === null), options.name);
   }
 
@@ -149,33 +138,22 @@ function openSession(
     clock: systemClock,
     log,
     jobs,
-    sourceWith(texts) {
-      terminal.hide([texts.SOURCE_API_KEY]);
-      const environment = { ...process.env, ...texts, SOURCES_FILE: '' };
+    sourceWith(texts, alone) {
       const { sources } = readConfig({
-        environment,
-        directory: process.cwd(),
+        environment: alone ? texts : { ...process.env, ...texts, SOURCES_FILE: '' },
+        // In the folder of the program, there is no file with settings.
+        directory: alone ? fileURLToPath(fromHere('.')) : process.cwd(),
         needsSource: true,
         resources: [...jobs.keys()],
       });
-      return sources[0]?.settings as SourceSettings;
+      return sources[0] as OpenSource;
     },
     openDatabase: open,
     openReader,
-    migrations: (database, schema = settings.schema) => ({
-      database,
-      schema,
+    migrations: {
       sluiceFolder: fileURLToPath(fromHere('../migrations/sluice')),
       warehouseFolder: fileURLToPath(fromHere('../migrations/warehouse')),
-      timeZone: config.sources.find(source => source.schema === schema)?.timeZone ?? 'UTC',
-      clock: systemClock,
-      // The first signal, in a service too: a migration that waits for another process has not begun.
-      signal: draining.signal,
-      onNotice: text => {
-        if (isService) log.info(text);
-        else terminal.note(text);
-      },
-    }),
+    },
   };
 }
 

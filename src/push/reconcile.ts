@@ -10,22 +10,39 @@ import { readTraits } from '../warehouse/ledgers/traits.ts';
 import { findById, type HighestIds, highestIds, type NewRow, newRows } from '../warehouse/pushes/push-rows.ts';
 import { isEmptied, noteNews, type PushItem, type PushNews, readItems } from '../warehouse/pushes/pushes.ts';
 import { findSimilarRows, isAbove, matchRows } from './match-rows.ts';
+import type { Sender } from './sender.ts';
 import type { PushTarget } from './targets.ts';
 
 /** Reads the list into the warehouse: as a sync does, newest end first, or a range of dates in full (null: without bound). */
 export type ReadBack = (range: 'newest' | { readonly from: Day | null; readonly to: Day | null }) => Promise<void>;
 
-export interface Reconciliation {
+/** The lines of a file on their way to a source. */
+export interface Push {
   readonly database: Database;
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly pushId: string;
+  /** Its name in the log and in the ledger, e.g. `customers`. */
+  readonly name: string;
   readonly target: PushTarget;
-  readonly resource: Resource;
+  /** Null if the API has no list, and so no job, to read the records back. */
+  readonly resource: Resource | null;
+  readonly sender: Sender;
+  /** Entries per batch; 1 sends each line by itself. */
+  readonly batchSize: number;
+  /** How long the source may still carry out a request that was not answered. */
+  readonly quietMs: number;
+  readonly resendUnknown: boolean;
   readonly readBack: ReadBack;
   /** Called before it waits until the source certainly shows what was sent. */
   readonly onQuietWait: (waitMs: number) => void;
+  readonly onSent: (lines: number) => void;
 }
+
+/** One whose records can be read back. */
+type ListedPush = Push & { readonly resource: Resource };
+
+export const isListed = (push: Push): push is ListedPush => push.resource !== null;
 
 const isDoubtful = ({ state }: PushItem): boolean => state === 'sent' || state === 'unknown';
 
@@ -41,7 +58,7 @@ export const isUnmatched = (item: PushItem): boolean =>
  * proven: the slices that would hold its row were read after the source had finished with it and no answer lagged behind that, they show
  * every other line that was created, no new row is similar to it, no changed row equals it, and ids did not go down.
  */
-export async function reconcile(given: Reconciliation): Promise<void> {
+export async function reconcile(given: ListedPush): Promise<void> {
   const { database, resource, readBack } = given;
   let unmatched: readonly SentItem[] = [];
   // A sync reads a short list in full, and of a long one the newest end and as much as the limit allows. If the second one
@@ -60,7 +77,7 @@ export async function reconcile(given: Reconciliation): Promise<void> {
  * Finds lines that the source refused but created nevertheless, before they are sent again. The list is read only if nothing has read it
  * since, as when the push that sent them was cut off.
  */
-export async function findRefused(given: Reconciliation): Promise<void> {
+export async function findRefused(given: ListedPush): Promise<void> {
   const refused = (await readSent(given)).filter(({ state }) => state === 'refused');
   await waitUntilShown(given, refused);
   if (!(await isCovered(given, refused))) await given.readBack('newest');
@@ -72,7 +89,7 @@ const shownFrom = ({ lagMs }: Resource, items: readonly PushItem[]): number =>
   Math.max(...items.map(item => item.quietAt ?? 0)) + lagMs;
 
 async function waitUntilShown(
-  { database, clock, signal, resource, onQuietWait }: Reconciliation,
+  { database, clock, signal, resource, onQuietWait }: ListedPush,
   items: readonly PushItem[],
 ): Promise<void> {
   if (items.length === 0) return;
@@ -82,7 +99,7 @@ async function waitUntilShown(
 }
 
 /** The new states of the lines whose outcome is still unknown. */
-async function updatesOfDoubtful(given: Reconciliation, unmatched: readonly SentItem[]): Promise<PushNews[]> {
+async function updatesOfDoubtful(given: ListedPush, unmatched: readonly SentItem[]): Promise<PushNews[]> {
   const { resource, target } = given;
   const { job } = resource;
   const covered = await isCovered(given, unmatched);
@@ -109,7 +126,7 @@ async function updatesOfDoubtful(given: Reconciliation, unmatched: readonly Sent
 }
 
 /** The lines of a push, and what is left of the rows that were there when each was sent. */
-async function readSent({ database, pushId, resource }: Reconciliation): Promise<SentItem[]> {
+async function readSent({ database, pushId, resource }: ListedPush): Promise<SentItem[]> {
   const { kysely } = database;
   const items = (await readItems(kysely, pushId)).filter(item => isUnmatched(item) || item.state === 'refused');
   const highest = new Map<string | null, HighestIds>();
@@ -119,7 +136,7 @@ async function readSent({ database, pushId, resource }: Reconciliation): Promise
 }
 
 /** Gives each line its row, if there is one, and returns the lines without. */
-async function matchItems(given: Reconciliation): Promise<SentItem[]> {
+async function matchItems(given: ListedPush): Promise<SentItem[]> {
   const { pushId, resource } = given;
   const { kysely } = given.database;
   await findById(kysely, pushId, resource.table);
@@ -137,7 +154,7 @@ async function matchItems(given: Reconciliation): Promise<SentItem[]> {
 
 /** The unclaimed rows that are newer than the state of the warehouse before the first of these lines was sent; see `newRows`. */
 async function rowsSince(
-  { database, resource }: Reconciliation,
+  { database, resource }: ListedPush,
   items: readonly SentItem[],
   which?: { changed: boolean },
 ): Promise<NewRow[]> {
@@ -161,7 +178,7 @@ const least = (ids: readonly (string | null)[]): string | null =>
   );
 
 /** Every slice that could hold one of these lines was read since answers show all of them. */
-async function isCovered({ database, resource }: Reconciliation, items: readonly SentItem[]): Promise<boolean> {
+async function isCovered({ database, resource }: ListedPush, items: readonly SentItem[]): Promise<boolean> {
   const since = shownFrom(resource, items);
   const kept = least(items.map(item => item.keptId));
   const days = daysOf(resource, items);

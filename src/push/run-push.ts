@@ -1,5 +1,5 @@
 import { oldestProof } from '../engine/coverage/list.ts';
-import { type Resource, refreshResource } from '../engine/resource.ts';
+import { refreshResource } from '../engine/resource.ts';
 import { SluiceError } from '../errors.ts';
 import { lastStored } from '../warehouse/pushes/push-rows.ts';
 import {
@@ -11,23 +11,9 @@ import {
   readItems,
 } from '../warehouse/pushes/pushes.ts';
 import { isBatchUnsupported, updatesOf } from './parse-response.ts';
-import { findRefused, isUnmatched, type Reconciliation, reconcile } from './reconcile.ts';
-import type { Sender, SendResult } from './sender.ts';
+import { findRefused, isListed, isUnmatched, type Push, reconcile } from './reconcile.ts';
+import type { SendResult } from './sender.ts';
 import { groupRequests } from './targets.ts';
-
-interface Push extends Omit<Reconciliation, 'resource'> {
-  /** Its name in the log and in the ledger, e.g. `customers`. */
-  readonly name: string;
-  /** Null if the API has no list, and so no job, to read the records back. */
-  readonly resource: Resource | null;
-  readonly sender: Sender;
-  /** Entries per batch; 1 sends each line by itself. */
-  readonly batchSize: number;
-  /** How long the source may still carry out a request that was not answered. */
-  readonly quietMs: number;
-  readonly resendUnknown: boolean;
-  readonly onSent: (lines: number) => void;
-}
 
 /** The push ends after this many rounds in a row that changed the state of no line. */
 const MAX_IDLE_ROUNDS = 3;
@@ -51,7 +37,7 @@ export async function runPush(push: Push): Promise<void> {
     const before = resource ? await lastStored(kysely, resource.table) : null;
     const isOffered = items.some(item => item.state === 'created');
     const nextSize = await sendRound(push, planned, { batchSize, before, isOffered });
-    if (resource) await reconcile({ ...push, resource });
+    if (isListed(push)) await reconcile(push);
     const left = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
     idleRounds = left.length < planned.length || nextSize < batchSize ? 0 : idleRounds + 1;
     if (idleRounds >= MAX_IDLE_ROUNDS)
@@ -64,7 +50,7 @@ export async function runPush(push: Push): Promise<void> {
 
 /** Resolves the outcome of earlier attempts, and plans every line that is to be sent again. */
 async function prepareItems(push: Push): Promise<void> {
-  const { resource, resendUnknown } = push;
+  const { resendUnknown } = push;
   const { kysely } = push.database;
   const read = () => readItems(kysely, push.pushId);
   const update = async (from: readonly PushItem['state'][], to: Omit<PushNews, 'id'>) => {
@@ -75,13 +61,13 @@ async function prepareItems(push: Push): Promise<void> {
     );
   };
   const items = await read();
-  if (resource) {
-    if (items.some(isUnmatched)) await reconcile({ ...push, resource });
-    if (items.some(item => item.state === 'refused')) await findRefused({ ...push, resource });
+  if (isListed(push)) {
+    if (items.some(isUnmatched)) await reconcile(push);
+    if (items.some(item => item.state === 'refused')) await findRefused(push);
     else if (items.some(item => item.state === 'planned')) {
-      await refreshResource(push.database, resource);
+      await refreshResource(push.database, push.resource);
       // Nothing of the list was read yet, so its present rows could not be told from the created ones.
-      if (oldestProof(resource) === null) await push.readBack('newest');
+      if (oldestProof(push.resource) === null) await push.readBack('newest');
     }
   } else {
     const message = 'It was sent, but its process ended before an answer arrived.';

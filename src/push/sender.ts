@@ -17,43 +17,11 @@ export type Sender = ReturnType<typeof createSender>;
 /** Sends one request at a time. A signal stops a request before it goes out; after that, its answer is awaited. Other errors are thrown. */
 export function createSender(budget: Budget, open: (budget: Budget) => Client) {
   let requests = 0;
-  let before: () => Promise<void> = async () => undefined;
-  let stop: AbortSignal = new AbortController().signal;
-  let cancelling = new AbortController();
-  /** It is being marked as sent, or its answer is awaited: a stop comes too late. */
-  let goingOut = false;
-  const cancelIfStopped = () => {
-    if (stop.aborted && !goingOut) cancelling.abort(stop.reason);
-  };
   const client = open({
-    async take(lane, want, kept) {
-      const taken = await budget.take(lane, Math.min(want, 1), kept);
-      if (taken.grants.length === 0) return taken;
-      if (cancelling.signal.aborted) {
-        await budget.release(taken.grants);
-        return { grants: [], waitMs: 1 };
-      }
-      goingOut = true;
-      try {
-        await before();
-      } catch (error) {
-        goingOut = false;
-        await budget.release(taken.grants).catch(() => undefined);
-        throw error;
-      }
-      return taken;
-    },
+    ...budget,
     async settle(grant, settlement) {
-      goingOut = false;
       requests++;
       await budget.settle(grant, settlement);
-      // The client would repeat the request after a 429.
-      cancelIfStopped();
-    },
-    async release(grants) {
-      goingOut = false;
-      await budget.release(grants);
-      cancelIfStopped();
     },
   });
   return {
@@ -68,13 +36,8 @@ export function createSender(budget: Budget, open: (budget: Budget) => Client) {
       signal: AbortSignal,
     ): Promise<SendResult> {
       if (signal.aborted) throw stopped(signal);
-      before = beforeSending;
-      stop = signal;
-      cancelling = new AbortController();
-      goingOut = false;
-      signal.addEventListener('abort', cancelIfStopped);
       try {
-        const context = { lane: 'live', purpose, signal: cancelling.signal } as const;
+        const context = { lane: 'live', purpose, signal, beforeSending } as const;
         const answer = await client.request({ method: 'POST', path, body }, context);
         if (answer.kind === 'success') return { kind: 'answered', body: answer.body };
         return { kind: 'refused', error: notFound(path) };
@@ -82,8 +45,6 @@ export function createSender(budget: Budget, open: (budget: Budget) => Client) {
         if (!isKind(error, 'refused', 'unavailable', 'unauthorized', 'stopped', 'quota')) throw error;
         if (error.outcomeUnknown) return { kind: 'unknown', error };
         return { kind: error.kind === 'refused' ? 'refused' : 'unsent', error };
-      } finally {
-        signal.removeEventListener('abort', cancelIfStopped);
       }
     },
     /** Removes the key from a text of an answer. */

@@ -75,14 +75,11 @@ export interface Line {
 }
 
 /** Checks every line against the body of its target. An invalid line becomes a problem and does not stop the check. */
-export async function checkLines(
-  target: PushTarget,
-  raw: AsyncIterable<RawLine>,
-): Promise<{ lines: Line[]; problems: Problem[] }> {
+export function checkLines(target: PushTarget, raw: readonly RawLine[]): { lines: Line[]; problems: Problem[] } {
   const lines: Line[] = [];
   const problems: Problem[] = [];
   const seen = new Map<string, number>();
-  for await (const each of raw) {
+  for (const each of raw) {
     const { line } = each;
     const checked = 'problem' in each ? each : checkBody(target, each.value);
     if ('problem' in checked) {

@@ -9,24 +9,23 @@ useBuild();
 
 const NOW = Date.parse('2026-01-15T10:00:00Z');
 const FACTS = { hourly: 1000, free: 100, limit: 1000, windowMs: HOUR, nextFreeAt: null };
-const SYNC = { kind: 'sync', resources: ['invoices'], whole: false } as const;
 const of = (requests: number, neverRead = 0) => [{ resource: 'invoices', requests, neverRead }];
 
 test('what a command will cost follows from what is known and from what is left of the limit', () => {
-  expect(summarise('main', of(80), FACTS, SYNC, NOW)).toMatchObject({ reads: 'everything', requests: 80 });
-  expect(summarise('main', of(160), FACTS, SYNC, NOW)).toMatchObject({ reads: 'part', requests: 100 });
-  const full = summarise('main', of(160), FACTS, { ...SYNC, whole: true }, NOW);
+  expect(summarise('main', of(80), FACTS, false, NOW)).toMatchObject({ reads: 'everything', requests: 80 });
+  expect(summarise('main', of(160), FACTS, false, NOW)).toMatchObject({ reads: 'part', requests: 100 });
+  const full = summarise('main', of(160), FACTS, true, NOW);
   expect(full).toMatchObject({ reads: 'everything', requests: 160, finishesAt: NOW + 3.6 * MINUTE });
   const later = { ...FACTS, free: 0, nextFreeAt: NOW + 30 * MINUTE };
-  expect(summarise('main', of(100), later, { ...SYNC, kind: 'verify' }, NOW).finishesAt).toBe(NOW + 36 * MINUTE);
-  expect(summarise('main', of(0, 1), FACTS, SYNC, NOW)).toMatchObject({ reads: 'everything', finishesAt: null });
-  expect(estimateText(summarise('main', of(160), FACTS, SYNC, NOW), 'UTC', 5)).toBe(
+  expect(summarise('main', of(100), later, true, NOW).finishesAt).toBe(NOW + 36 * MINUTE);
+  expect(summarise('main', of(0, 1), FACTS, false, NOW)).toMatchObject({ reads: 'everything', finishesAt: null });
+  expect(estimateText(summarise('main', of(160), FACTS, false, NOW), 'UTC', 5)).toBe(
     'Reading everything again would take about 160 requests; 100 of 1,000 are left now, so this reads where changes are likeliest and does not wait. It stops after 5 requests.',
   );
-  expect(estimateText(summarise('main', of(160), later, SYNC, NOW), 'UTC', null)).toBe(
+  expect(estimateText(summarise('main', of(160), later, false, NOW), 'UTC')).toBe(
     'Reading everything again would take about 160 requests; 0 of 1,000 are left now, so this reads nothing and does not wait.',
   );
-  expect(estimateText(summarise('main', of(0, 1), FACTS, SYNC, NOW), 'UTC', null)).toBe(
+  expect(estimateText(summarise('main', of(0, 1), FACTS, false, NOW), 'UTC')).toBe(
     'The cost is not known yet (1 part was never read); 100 of 1,000 are left now.',
   );
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
-import { limitRequests } from '../../src/cli/run/read-sources.ts';
+import { limitRequests } from '../../src/cli/run/read-source.ts';
 import { HOUR } from '../../src/clock.ts';
 import { isKind } from '../../src/errors.ts';
 import { manualClock } from '../support/manual-clock.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { createProgress } from '../../src/cli/output/progress.ts';
-import { createPushProgress } from '../../src/cli/push/send-lines.ts';
+import { createProgress, createWaitNote } from '../../src/cli/output/progress.ts';
 import type { Terminal } from '../../src/cli/session/terminal.ts';
 import { systemClock } from '../../src/clock.ts';
 
@@ -22,10 +21,10 @@ test('the end of a wait is shown in the time zone of the source, with its name',
   ]);
 });
 
-test('a push shows a wait in the same way', () => {
+test('a command that sends its own requests shows a wait in the same way', () => {
   const { terminal, lines } = notes();
   const clock = { ...systemClock, now: () => Date.UTC(2026, 6, 15, 22, 30, 5) };
-  createPushProgress(terminal, clock, 'customers', 'Europe/Vienna').onWait('live', 60_000);
+  createWaitNote(terminal, clock, 'customers', 'Europe/Vienna').onWait('live', 60_000);
   expect(lines).toEqual(['customers: waiting for the request limit until 2026-07-16 00:31:05 Europe/Vienna']);
 });
 
@@ -33,7 +32,7 @@ test('a noticeable wait for a retry shows the reason and the time of the next at
   const { terminal, lines } = notes();
   const clock = { ...systemClock, now: () => Date.UTC(2026, 6, 15, 22, 30, 5) };
   const progress = createProgress({ terminal, clock }).of(null, 'UTC');
-  const push = createPushProgress(terminal, clock, 'customers', 'UTC');
+  const push = createWaitNote(terminal, clock, 'customers', 'UTC');
   for (const waitMs of [1000, 8000]) {
     progress.onEvent({ kind: 'retrying', came: 'HTTP 503', waitMs });
     push.onRetry('HTTP 503', waitMs);

@@ -1,12 +1,13 @@
 import pLimit from 'p-limit';
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
-import { completeOrders } from '../../src/cli/run/read-source.ts';
-import type { Terminal } from '../../src/cli/session/terminal.ts';
+import { completeOrders } from '../../src/cli/run/complete-orders.ts';
+import type { OpenSource, Session } from '../../src/cli/session/session.ts';
 import { MINUTE } from '../../src/clock.ts';
+import { readConfig } from '../../src/config/read-config.ts';
+import { createLog } from '../../src/log.ts';
 import { withDatabase } from '../support/database.ts';
-import type { TestResource } from '../support/resources.ts';
-import { openEngine } from '../support/source.ts';
+import { JOBS, type TestResource } from '../support/resources.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { until } from './run-command.ts';
 
@@ -18,35 +19,31 @@ test('a source that waits for its request limit lets the next source have its tu
     const graz = await openSandbox({ clock, apiKey: 'key-graz' });
     const inTurn = pLimit(1);
     const ended: string[] = [];
-    const sync = async (sandbox: Sandbox, source: string, resource: TestResource, limit: number) => {
-      const openIts = async () => {
-        const engine = await openEngine(database, sandbox, {
-          clock,
-          limit,
-          windowMs: 10 * MINUTE,
-          resources: [resource],
-          pageSize: 100,
-        });
-        return { ...engine, source, resources: engine.resources.map(each => ({ ...each, source })) };
-      };
+    const sync = async ({ url, apiKey }: Sandbox, name: string, resource: TestResource, limit: number) => {
+      const settings = readConfig({
+        environment: {
+          ...{ SOURCE_URL: url, SOURCE_API_KEY: apiKey, SOURCE_LAG_SECONDS: '0', SOURCE_PAGE_SIZE: '100' },
+          ...{ SOURCE_RATE_LIMIT: String(limit), SOURCE_RATE_WINDOW_SECONDS: '600' },
+        },
+        directory: import.meta.dirname,
+        needsSource: true,
+        resources: [],
+      });
+      const session = {
+        ...{ terminal: { note: () => undefined }, command: 'sync', clock, settings },
+        jobs: new Map([[resource, JOBS[resource]]]),
+        signal: new AbortController().signal,
+        log: createLog({ level: 'silent', secrets: [] }),
+      } as unknown as Session;
       const results = await completeOrders(
         {
-          terminal: { note: () => undefined } as unknown as Terminal,
-          database,
-          source,
-          timeZone: 'UTC',
-          clock,
-          signal: new AbortController().signal,
-          noWait: false,
+          ...{ session, database, noWait: false, inTurn },
+          source: { ...settings.sources[0], name } as OpenSource,
           progress: { onEvent: () => undefined, update: () => undefined, waiting: () => undefined },
-          inTurn,
-          command: 'sync',
-          isServiceRunning: async () => false,
-          openEngine: openIts,
         },
         [{ resource, kind: 'sync' }],
       );
-      ended.push(`${source} ${results[0]?.order.state}`);
+      ended.push(`${name} ${results[0]?.order.state}`);
       return clock.now() - begunAt;
     };
     const held = sync(vienna, 'vienna', 'invoices', 5);

@@ -55,11 +55,9 @@ async function pushLines(
 ): Promise<{ items: PushItem[]; requests: number }> {
   const { url, apiKey, database, resource, readBack, clock = systemClock, quietMs = 0 } = to;
   const target = PUSH_TARGETS[name] as PushTarget;
-  const { lines, problems } = await checkLines(
+  const { lines, problems } = checkLines(
     target,
-    (async function* () {
-      yield* bodies.map((value, index) => ({ line: index + 1, value }));
-    })(),
+    bodies.map((value, index) => ({ line: index + 1, value })),
   );
   expect(problems).toEqual([]);
   const pushId = await startPush(database, { source: 'main', resource: name }, 'a.ndjson', lines);

@@ -15,7 +15,7 @@ export function acceptCommand(cli: Cli): Command {
 
 async function accept(session: Session, given: string[]): Promise<Outcome> {
   const { terminal, settings, jobs } = session;
-  const { sourceName: source } = settings;
+  const { name: source } = settings.single;
   const database = await openMigrated(session);
   const open = await openRewrites(database.kysely, source, [...jobs.keys()]);
   const places = [...new Set(given)];

@@ -31,8 +31,8 @@ import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orde
 import { orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
+import { readSources } from '../run/complete-orders.ts';
 import { hasBookkeeping, listPending, openMigrated } from '../run/pending-migrations.ts';
-import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
 import { isServiceRunning, readUsage } from '../session/source-settings.ts';
@@ -85,17 +85,17 @@ const CHANGE_TEXTS: Readonly<Record<OrderChange, string>> = {
 async function backfill(session: Session, resource: string, options: Options): Promise<Outcome> {
   selectResources(session.jobs, [resource]);
   // Throws if there are several sources: a backfill is one order, so --source must name one.
-  void session.settings.sourceName;
+  void session.settings.single;
   const range = parseRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);
   if (options.detach) return detach(session, resource, range);
   const request = { resource, kind: 'backfill' as const, dateFrom: range.from, dateTo: range.to };
-  return showSummary(session, await readSources(session, [request], { noWait: !options.wait }));
+  return showSummary(session, await readSources(session, [request], options));
 }
 
 async function detach(session: Session, resource: string, range: Range): Promise<0> {
   const database = await openMigrated(session);
-  const document = await orderBackfill(database, session.settings.sourceName, resource, range);
+  const document = await orderBackfill(database, session.settings.single.name, resource, range);
   const { order, service } = document;
   const reader = service ? 'The running service will read it.' : 'No service is running; start one: sluice start.';
   session.terminal.show(document, () => `Order ${order} is created. ${reader} Progress: sluice backfill list`);
@@ -111,7 +111,7 @@ export async function orderBackfill(database: Database, source: string, resource
 }
 
 /** How long so many requests take at the request limit, to two digits. */
-export const hoursOf = (requests: number, { limit = 1, windowMs = HOUR }: Partial<SourceConfig> = {}): number =>
+export const hoursOf = (requests: number, { limit, windowMs }: SourceConfig): number =>
   Math.round((requests / limit) * (windowMs / HOUR) * 100) / 100;
 
 const MOST_LINES = 40;
@@ -119,16 +119,17 @@ const MOST_LINES = 40;
 /** Estimates a backfill from the bookkeeping alone: it sends no request and changes nothing. */
 async function dryRun(session: Session, resource: string, range: Range): Promise<0> {
   const { terminal, settings, jobs } = session;
-  const list = { source: settings.sourceName, name: resource, job: jobs.get(resource) as Job, schema: settings.schema };
+  const { name: source, schema, timeZone } = settings.single;
+  const list = { source, name: resource, job: jobs.get(resource) as Job, schema };
   const database = await session.openDatabase();
   const isReady = (await hasBookkeeping(session, database)) && (await listPending(session, database)).length === 0;
   const estimate = isReady ? await estimateReading(database, list, range) : UNREAD;
   const { parts, neverRead, rows, requests } = estimate;
-  const total = { slices: parts.length, neverRead, rows, requests, hours: hoursOf(requests, settings.sources[0]) };
+  const total = { slices: parts.length, neverRead, rows, requests, hours: hoursOf(requests, settings.single) };
   terminal.show({ resource, ...range, slices: parts, total }, () => {
     const known = (value: number | null) => (value === null ? '?' : count(value));
     const lines = parts.slice(0, MOST_LINES).map(part => {
-      const read = part.provenAt === null ? 'never read' : moment(part.provenAt, settings.timeZone);
+      const read = part.provenAt === null ? 'never read' : moment(part.provenAt, timeZone);
       return [part.slice, read, known(part.rows), known(part.requests)];
     });
     const more = parts.length - lines.length;
@@ -139,7 +140,7 @@ async function dryRun(session: Session, resource: string, range: Range): Promise
       ...(more > 0 ? [`and ${count(more)} more (--json shows all)`] : []),
       '',
       costText(total),
-      ...(neverRead < parts.length ? [zoneNote(settings.timeZone)] : []),
+      ...(neverRead < parts.length ? [zoneNote(timeZone)] : []),
     ].join('\n');
   });
   return 0;

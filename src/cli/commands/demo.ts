@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
 import { type Change, changeKinds } from '../../../sandbox/changes/main-changes.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
-import { HOUR, MINUTE, SECOND } from '../../clock.ts';
-import type { SourceSettings } from '../../config/config.ts';
-import { MOST_SWEEPS } from '../../engine/agenda/list-facts.ts';
+import { MINUTE, SECOND } from '../../clock.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { readingGrants } from '../../reading-login.ts';
 import { count, plural } from '../../service/format.ts';
@@ -12,12 +10,10 @@ import { type Database, openDatabase } from '../../warehouse/database/database.t
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
 import { readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
 import { table } from '../output/table.ts';
+import { type OrderResult, readEach } from '../run/complete-orders.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
-import type { OrderResult } from '../run/read-source.ts';
-import { readEach } from '../run/read-sources.ts';
 import { failuresOf, type OrderSummary, summarise, summaryTable } from '../run/summary.ts';
 import { type Cli, newCommand, type Outcome, type Session } from '../session/session.ts';
-import type { OpenSource } from '../session/source-settings.ts';
 
 export function demoCommand(cli: Cli): Command {
   return newCommand(
@@ -169,35 +165,9 @@ function describeChanges(changes: readonly Change[]): string[] {
 /** Completes an order of this kind for every resource. `equal`: the order found no difference. */
 async function readSandbox(demo: Demo, kind: OrderKind): Promise<(OrderSummary & { equal: boolean })[]> {
   const { session, sandbox, database } = demo;
-  const settings: SourceSettings = {
-    url: sandbox.url,
-    apiKey: sandbox.apiKey,
-    auth: 'bearer',
-    pageSize: 'auto',
-    limit: 1000,
-    windowMs: HOUR,
-    concurrency: 4,
-    timeoutMs: 30 * SECOND,
-    // The sandbox answers with its latest state.
-    lagMs: 0,
-    never: [],
-    timeZone: 'UTC',
-  };
-  const source: OpenSource = {
-    ...settings,
-    name: 'main',
-    schema: 'warehouse',
-    addressFile: null,
-    settings,
-    schedules: {},
-    scheduleTimeZone: 'UTC',
-    weights: {},
-    targetMinutes: {},
-    history: {},
-    rewriteLimits: {},
-    currency: null,
-    mostSweeps: MOST_SWEEPS,
-  };
+  // The sandbox answers with its latest state, so answers never lag.
+  const texts = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: sandbox.apiKey, SOURCE_LAG_SECONDS: '0' };
+  const source = session.sourceWith(texts, 'alone');
   const requests = [...session.jobs.keys()].map(resource => ({ resource, kind }));
   const { results } = await readEach(session, { database, sources: [source], noWait: true }, requests);
   return results.map(each => ({ ...summarise(each), equal: isEqual(each) }));

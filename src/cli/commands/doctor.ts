@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { SourceConfig, SourceSettings } from '../../config/config.ts';
+import type { SourceConfig } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine } from '../../service/format.ts';
 import { describeProfile } from '../../service/status/describe-profile.ts';
@@ -14,8 +14,8 @@ import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describeAddresses, describePowers, describeShared, describeTls } from '../session/check-settings.ts';
-import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
-import { isOpen, openLedger } from '../session/source-settings.ts';
+import { type Cli, isOpen, newCommand, type OpenSource, type Session, type Warehouse } from '../session/session.ts';
+import { openLedger } from '../session/source-settings.ts';
 
 export function doctorCommand(cli: Cli): Command {
   return newCommand(
@@ -137,23 +137,22 @@ async function attempt<T>(
 
 async function checkSource(
   session: Session,
-  named: SourceConfig,
+  source: SourceConfig,
   database: Database | undefined,
   note: Note,
 ): Promise<void> {
-  const { name, timeZone, settings: source } = named;
-  if (!source) return void note(settingsCheck(session, name));
-  await checkAnswer(session, name, source, database, note);
+  if (!isOpen(source)) return void note(settingsCheck(session, source.name));
+  await checkAnswer(session, source, database, note);
   if (!database) return;
-  const usage = await openLedger(database, name, source).usage();
-  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => momentWithZone(at, timeZone)) });
+  const usage = await openLedger(database, source).usage();
+  note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => momentWithZone(at, source.timeZone)) });
   if (usage.limit < source.limit)
     note({
       check: 'limit',
       ok: true,
       found: `the source or another process lowered it to ${usage.limit}; SOURCE_RATE_LIMIT is ${source.limit}`,
     });
-  for (const { text, feasible } of await readTargets(database, named, session.jobs, usage.limit))
+  for (const { text, feasible } of await readTargets(database, source, session.jobs, usage.limit))
     note({ check: 'target', ok: true, found: text, next: feasible === false ? TARGET_NEXT : undefined });
 }
 
@@ -175,16 +174,15 @@ function settingsCheck({ settings: { shown } }: Session, source: string): Check 
 /** Sends one request, within the budget of all processes if there is a database. */
 export async function checkAnswer(
   session: Session,
-  name: string,
-  settings: SourceSettings,
+  source: OpenSource,
   database: Database | undefined,
   note: Note,
 ): Promise<void> {
-  const reachable = { check: 'source', ok: true, found: `answers at ${new URL(settings.url).host}` };
+  const reachable = { check: 'source', ok: true, found: `answers at ${new URL(source.settings.url).host}` };
   const path = [...session.jobs.values()][0]?.path ?? '/';
   const context = { lane: 'live', purpose: 'doctor', attempts: 1, signal: session.signal } as const;
   try {
-    const answer = await withClient(session, { database, name, settings, noWait: true }, client =>
+    const answer = await withClient(session, { database, source, noWait: true }, client =>
       client.list(path, {}, { page: 1, limit: 1 }, context),
     );
     const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;

@@ -59,7 +59,7 @@ async function runExport(session: Session, what: string, options: Options): Prom
   const extension = format === 'csv-safe' ? 'csv' : format;
   const parts = partitioning && openPartitions(options.out, partitioning, open, extension);
   let shownAt = clock.now();
-  const read = { query, schema: settings.schema, timeoutMs: 0, signal };
+  const read = { query, schema: settings.single.schema, timeoutMs: 0, signal };
   const rows = await writeRows(database, read, parts ?? (() => open(options.out)), rowCount => {
     if (!terminal.watched || clock.now() - shownAt <= 2 * SECOND) return;
     shownAt = clock.now();

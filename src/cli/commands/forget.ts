@@ -23,8 +23,16 @@ import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
-import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
-import { isOpen, type OpenSource, recognise, underLock } from '../session/source-settings.ts';
+import {
+  type Cli,
+  NO_WAIT,
+  newCommand,
+  type OpenSource,
+  type Outcome,
+  type Session,
+  selectResources,
+} from '../session/session.ts';
+import { recognise, underLock } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice forget customers 17 --dry-run   what would be erased
 sluice forget customers 17             erase it, once the source does not show it any more`;
@@ -48,28 +56,27 @@ export function forgetCommand(cli: Cli): Command {
 
 async function forget(session: Session, name: string, given: string, options: Options): Promise<Outcome> {
   const { terminal, settings, jobs } = session;
-  const { dryRun = false } = options;
+  const { dryRun = false, wait } = options;
   selectResources(jobs, [name]);
-  const { sourceName } = settings;
-  const source = settings.sources.find(isOpen) as OpenSource;
+  const source = settings.single as OpenSource;
   const database = await openMigrated(session);
   await recognise(database, source);
   const job = jobs.get(name) as Job;
-  const place = { source: sourceName, resource: name };
+  const place = { source: source.name, resource: name };
   // Nobody may read the list or push to it meanwhile: a reading holds rows in memory, and a push lines.
-  const reading = await acquireSourceLock(database, sourceName, 'forget', { waitMs: LOCK_WAIT_MS });
+  const reading = await acquireSourceLock(database, source.name, 'forget', { waitMs: LOCK_WAIT_MS });
   const erased = await underLock(reading, 'reading the source, so nothing was erased', async () => {
-    const pushing = await acquireSourceLock(database, `${sourceName}, push of ${name}`);
+    const pushing = await acquireSourceLock(database, `${source.name}, push of ${name}`);
     return underLock(pushing, `pushing ${name}, so nothing was erased`, async () => {
-      const { table } = await openResource(database, { source: sourceName, name, job, schema: source.schema });
-      const record = { session, database, source, place, job, table, key: storedKey(table, given) };
-      return eraseRecord(record, { noWait: !options.wait, dryRun });
+      const { table } = await openResource(database, { source: source.name, name, job, schema: source.schema });
+      const key = storedKey(table, given);
+      return eraseRecord({ session, database, source, place, job, table, key, noWait: !wait, dryRun });
     });
   });
   const { receipt, erasedBefore, refersTo, mentions } = erased;
   const counts = receipt?.counts ?? {};
   const document = { ...place, dryRun, receipt: dryRun ? null : receipt, counts, erasedBefore, refersTo, mentions };
-  terminal.show(document, () => describe(erased, `${name} ${given}`, dryRun, settings.timeZone));
+  terminal.show(document, () => describe(erased, `${name} ${given}`, dryRun, source.timeZone));
   return 0;
 }
 
@@ -108,17 +115,20 @@ interface Erasure {
   readonly job: Job;
   readonly table: Table;
   readonly key: string;
+  readonly noWait: boolean;
+  /** Changes nothing. */
+  readonly dryRun: boolean;
 }
 
 /** Erases a record that its source does not show any more. With `dryRun` nothing is changed, and the receipt says what would be erased. */
-async function eraseRecord(record: Erasure, { noWait, dryRun }: { noWait: boolean; dryRun: boolean }) {
-  const { database, source, place, table, key } = record;
+async function eraseRecord(record: Erasure) {
+  const { database, source, place, table, key, dryRun } = record;
   const { kysely } = database;
   const { schema } = source;
   const { resource } = place;
   const marks = marksOf(await readCopies(kysely, table, place, key));
   const erasedBefore = await lastErased(kysely, place, key);
-  await checkGone(record, noWait);
+  await checkGone(record);
   const receipt = await inTransaction(database, dryRun, async tx => {
     const counts = await eraseAll(tx, record, marks);
     if (Object.keys(counts).length > 0) return writeReceipt(tx, place, { key, counts, by: whoRuns() });
@@ -177,11 +187,11 @@ function whoRuns(): string {
 }
 
 /** Throws the kind `failed` while the source shows the record: the next reading would bring it back. */
-async function checkGone(record: Erasure, noWait: boolean): Promise<void> {
+async function checkGone(record: Erasure): Promise<void> {
   const { database, table, place, key } = record;
   const { source, resource } = place;
   const state = await readRecordState(database.kysely, table, place, key);
-  const answer = await askAddress(record, noWait);
+  const answer = await askAddress(record);
   // The addresses were seen to answer for deleted records as well, or to deny others, so that only the list tells.
   const isKnownToLie = (await readTraits(database.kysely, source)).some(
     each => each.resource === resource && each.trait === 'address' && each.value === 'no 404',
@@ -198,17 +208,14 @@ async function checkGone(record: Erasure, noWait: boolean): Promise<void> {
 }
 
 /** Asks the record's own address, where its list has such; `unknown`: it has none, or it says nothing of the record. */
-async function askAddress(
-  { session, database, source, place, job, key }: Erasure,
-  noWait: boolean,
-): Promise<'404' | 'deleted' | 'shown' | 'unknown'> {
+async function askAddress({ session, database, source, place, job, key, noWait }: Erasure) {
   const slicing = slicingOf(job, 'one');
   if (!slicing) return 'unknown';
   // The ledger of requests must not name what is being erased.
   const context = { lane: 'live', purpose: `forget ${place.resource}`, signal: session.signal } as const;
   const path = slicing.path.replace('{key}', encodeURIComponent(key));
   try {
-    const given = { database, name: source.name, settings: source.settings, noWait, waitsAs: 'forget' };
+    const given = { database, source, noWait, waitsAs: 'forget' };
     const answer = await withClient(session, given, client => client.get(path, context));
     if (answer.kind === 'gone' && answer.instead === undefined) return '404';
     return answer.kind === 'one' && deletionMark(answer.record) === null ? 'shown' : 'deleted';

@@ -28,12 +28,13 @@ async function init(session: Session, options: Options): Promise<0> {
   const file = join(process.cwd(), '.env');
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const answers = await readAnswers(options);
+  terminal.hide([answers.key]);
   const settings = { SOURCE_URL: answers.url, SOURCE_API_KEY: answers.key };
   const source = session.sourceWith(settings);
   refuseReplacing(before, settings, options);
 
   const checks: Check[] = [];
-  await checkAnswer(session, 'main', source, undefined, check => void checks.push(check));
+  await checkAnswer(session, source, undefined, check => void checks.push(check));
   const failed = checks.find(({ ok }) => !ok);
   if (failed)
     throw new SluiceError('failed', `${sentence(capitalized(failed.found))} Nothing was written.`, {

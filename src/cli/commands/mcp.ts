@@ -34,7 +34,7 @@ export function mcpCommand(cli: Cli): Command {
 
 async function serve(session: Session, { allowOrders = false }: { allowOrders?: boolean }): Promise<0> {
   // Throws if there are several sources: --source must name one.
-  void session.settings.sourceName;
+  void session.settings.single;
   const database = await openMigrated(session);
   const reader = await openQueryLogin(session);
   const server = new McpServer({ name: 'sluice', version: VERSION }, { instructions: INSTRUCTIONS });
@@ -68,7 +68,7 @@ function registerTools(
   { database, reader, allowOrders }: { database: Database; reader: Database; allowOrders: boolean },
 ): void {
   const { settings, jobs, signal } = session;
-  const { sourceName, schema } = settings;
+  const { name: sourceName, schema } = settings.single;
   const listOf = (name: string) => ({ source: sourceName, schema, name, job: jobs.get(name) as Job });
   const rangeOf = (name: string, range: { from?: string | undefined; to?: string | undefined }) =>
     parseRange(jobs, name, range, { from: 'from', to: 'to' });
@@ -167,7 +167,7 @@ function registerTools(
     async ({ resource: name, ...given }) => {
       const { from, to } = rangeOf(name, given);
       const { parts, neverRead, rows, requests } = await estimateReading(database, listOf(name), { from, to });
-      const hours = hoursOf(requests, settings.sources[0]);
+      const hours = hoursOf(requests, settings.single);
       return { resource: name, from, to, slices: parts.length, neverRead, rows, requests, hours };
     },
   );

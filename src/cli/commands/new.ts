@@ -6,7 +6,7 @@ import { isObject } from '../../source/answers/json.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../source/answers/values.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
-import { type Cli, newCommand, type Session } from '../session/session.ts';
+import { type Cli, isOpen, newCommand, type Session } from '../session/session.ts';
 
 export function newResourceCommand(cli: Cli): Command {
   return newCommand(
@@ -60,11 +60,11 @@ function nameOf(path: string): string {
 }
 
 async function readPage(session: Session, name: string, path: string): Promise<readonly unknown[]> {
-  const { source, sourceName } = session.settings;
-  if (!source) throw new SluiceError('configuration', 'No source is set.', { next: 'Set it: sluice init' });
+  const source = session.settings.single;
+  if (!isOpen(source)) throw new SluiceError('configuration', 'No source is set.', { next: 'Set it: sluice init' });
   const database = await openMigrated(session);
   const context = { lane: 'live', purpose: `new ${name}`, signal: session.signal } as const;
-  const answer = await withClient(session, { database, name: sourceName, settings: source, noWait: true }, client =>
+  const answer = await withClient(session, { database, source, noWait: true }, client =>
     client.list(path, {}, { page: 1, limit: SAMPLE_ROWS }, context),
   );
   if (answer.kind === 'rows' && answer.rows.length > 0) return answer.rows;

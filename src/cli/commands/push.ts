@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
+import { withAnySignal } from '../../any-signal.ts';
 import { SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import { checkLines, groupRequests, type Line, type Problem, PUSH_TARGETS } from '../../push/targets.ts';
@@ -9,8 +10,16 @@ import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
 import { readLines } from '../push/read-lines.ts';
 import { type Sending, sendLines } from '../push/send-lines.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
-import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, wholeNumber } from '../session/session.ts';
-import { isOpen, type OpenSource, recognise, underLock } from '../session/source-settings.ts';
+import {
+  type Cli,
+  NO_WAIT,
+  newCommand,
+  type OpenSource,
+  type Outcome,
+  type Session,
+  wholeNumber,
+} from '../session/session.ts';
+import { recognise, underLock } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice push customers new.csv            check the file and count the requests
@@ -37,9 +46,8 @@ async function push(session: Session, name: string, path: string, options: Optio
       next: `Resources: ${Object.keys(PUSH_TARGETS).join(', ')}.`,
     });
   const { settings, terminal } = session;
-  const { sourceName } = settings;
-  const source = settings.sources.find(isOpen) as OpenSource;
-  const { lines, problems } = await checkLines(target, readLines(path, target));
+  const source = settings.single as OpenSource;
+  const { lines, problems } = checkLines(target, readLines(path, target));
   if (problems.length > 0) return showProblems(terminal, basename(path), name, lines.length, problems);
   if (lines.length === 0)
     throw new SluiceError('usage', `${path} contains no lines to push.`, {
@@ -51,9 +59,12 @@ async function push(session: Session, name: string, path: string, options: Optio
   await applyMigrations(session, database);
   await recognise(database, source);
   return underLock(
-    await acquireSourceLock(database, `${sourceName}, push of ${name}`),
+    await acquireSourceLock(database, `${source.name}, push of ${name}`),
     `pushing ${name} to this source, so nothing was sent`,
-    async lock => showPushed(terminal, await sendLines(sending, lock)),
+    ({ lost }) =>
+      withAnySignal([session.signal, lost], async ({ signal }) =>
+        showPushed(terminal, await sendLines({ ...sending, session: { ...session, signal } })),
+      ),
     'Wait until it has finished or stop it, then run this command again.',
   );
 }

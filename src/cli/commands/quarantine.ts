@@ -18,11 +18,12 @@ export function quarantineCommand(cli: Cli): Command {
 
 async function showQuarantine(session: Session): Promise<0> {
   const { terminal, settings, jobs } = session;
+  const { name: source, schema, timeZone } = settings.single;
   const database = await session.openDatabase();
   const hasRecords = await hasBookkeeping(session, database);
-  const records = hasRecords ? await listQuarantine(database.kysely, settings.sourceName, MOST) : [];
+  const records = hasRecords ? await listQuarantine(database.kysely, source, MOST) : [];
   const tables = [...jobs].flatMap(([name, job]) => [name, ...Object.values(job.children).map(({ table }) => table)]);
-  const cleaned = await countCleaned(database.kysely, settings.schema, tables);
+  const cleaned = await countCleaned(database.kysely, schema, tables);
   terminal.show({ records, cleaned }, () => {
     const cleanedLines = cleaned.map(
       ({ table, rows }) =>
@@ -33,14 +34,14 @@ async function showQuarantine(session: Session): Promise<0> {
       record.resource,
       record.key,
       Object.entries(record.reasons).map(([field, reason]) => `${field}: ${reason}`),
-      moment(record.lastSeen, settings.timeZone),
+      moment(record.lastSeen, timeZone),
       record.attempts,
     ]);
     const head = ['resource', 'key', 'reasons', 'last seen', 'readings'];
     return [
       table(terminal.colors, head, rows, { right: [4], wrap: { 2: 40 } }),
       '',
-      `A record leaves the quarantine when the source corrects or removes it. ${zoneNote(settings.timeZone)}`,
+      `A record leaves the quarantine when the source corrects or removes it. ${zoneNote(timeZone)}`,
       ...(records.length === MOST ? [`Only the newest ${plural(MOST, 'record')} are shown; there may be more.`] : []),
       ...cleanedLines,
     ].join('\n');

@@ -29,17 +29,16 @@ export function resetCommand(cli: Cli): Command {
 async function reset(session: Session, name: string, options: Options): Promise<Outcome> {
   const { terminal, settings, jobs } = session;
   selectResources(jobs, [name]);
-  const { sourceName, schema } = settings;
+  const { name: source, schema } = settings.single;
   if (!options.yes) await confirm(session, name, options.source);
   const database = await openMigrated(session);
-  const lock = await acquireSourceLock(database, sourceName, 'reset', { waitMs: LOCK_WAIT_MS });
+  const lock = await acquireSourceLock(database, source, 'reset', { waitMs: LOCK_WAIT_MS });
   return underLock(lock, 'reading the source, so nothing was reset', async (): Promise<0> => {
     const children = Object.values((jobs.get(name) as Job).children).map(({ table }) => table);
     const { rows } = await database.transaction(async tx => {
-      await refuseOthersRows(tx, { source: sourceName, schema });
-      const place = { source: sourceName, resource: name };
-      const deleted = await resetResource(tx, place, { schema, table: name, children });
-      await forgetSource(tx, sourceName);
+      await refuseOthersRows(tx, { source, schema });
+      const deleted = await resetResource(tx, { source, resource: name }, { schema, table: name, children });
+      await forgetSource(tx, source);
       return deleted;
     });
     terminal.show(

@@ -44,7 +44,7 @@ async function runQuery(session: Session, given: string | undefined, options: Op
       next: 'Example: sluice sql "select count(*) from invoices"',
     });
   const create = chooseFormat(terminal.json, options);
-  const { schema } = settings;
+  const { schema } = settings.single;
   const read = { query, schema, timeoutMs: options.timeout * SECOND, signal };
   const { out } = options;
   const database = await openQueryLogin(session);

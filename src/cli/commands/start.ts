@@ -17,15 +17,8 @@ import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
-import { type Cli, newCommand, type Session, untilAborted } from '../session/session.ts';
-import {
-  isOpen,
-  type OpenSource,
-  openLedger,
-  schedulesOf,
-  serviceName,
-  watchedSource,
-} from '../session/source-settings.ts';
+import { type Cli, isOpen, newCommand, type OpenSource, type Session, untilAborted } from '../session/session.ts';
+import { openLedger, schedulesOf, serviceName, watchedSource } from '../session/source-settings.ts';
 
 export function startCommand(cli: Cli): Command {
   return newCommand(
@@ -142,7 +135,7 @@ async function serveBeside(
       const nexts = ticks.flatMap(each => each.next(now) ?? []);
       return nexts.length === 0 ? null : Math.min(...nexts);
     };
-    const ledger = openLedger(database, source.name, source.settings);
+    const ledger = openLedger(database, source);
     return { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs, host, port, token } = settings;

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { fieldsBesideKey } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
+import { readSources } from '../run/complete-orders.ts';
 import { showDryRun } from '../run/estimate-work.ts';
-import { readSources } from '../run/read-sources.ts';
 import { showSummary } from '../run/summary.ts';
 import {
   type Cli,
@@ -49,24 +49,20 @@ export function syncCommand(cli: Cli): Command {
 }
 
 async function sync(session: Session, names: string[], options: Options): Promise<Outcome> {
-  const { acceptDeletes = 0, moved = false } = options;
-  if (options.acceptDeletes !== undefined) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
-  const { acceptLosses } = options;
+  const { full = false, maxRequests, acceptDeletes, acceptLosses, moved } = options;
+  if (acceptDeletes !== undefined) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
   if (acceptLosses !== undefined) requireOneSource(session, names, `--accept-losses ${acceptLosses}`);
   if (moved) requireOneSource(session, names, '--moved');
-  const { full = false, maxRequests = null } = options;
   const resources = selectResources(session.jobs, names);
   const losses = lossesToAccept(session, resources, acceptLosses);
   const requests = resources.map(resource => {
     const accepted = losses.flatMap(loss => (loss.resource === resource ? loss.field : []));
     // What this sync did not read would be held the next time.
     const whole = full || accepted.length > 0;
-    return { resource, kind: 'sync' as const, whole, acceptDeletes, acceptLosses: accepted };
+    return { resource, kind: 'sync' as const, whole, acceptDeletes: acceptDeletes ?? 0, acceptLosses: accepted };
   });
-  const work = { kind: 'sync', resources, whole: requests.every(({ whole }) => whole) } as const;
-  if (options.dryRun) return showDryRun(session, work, maxRequests);
-  const read = await readSources(session, requests, { noWait: !options.wait, moved, maxRequests, announced: work });
-  return showSummary(session, read);
+  if (options.dryRun) return showDryRun(session, requests, maxRequests);
+  return showSummary(session, await readSources(session, requests, options));
 }
 
 /** The fields that `--accept-losses` names, as in `invoices.amount,invoices.items`. Kind `usage` for any that is not synced or unknown. */

@@ -25,7 +25,7 @@ async function undo(session: Session, given: string[], { dryRun = false }: { dry
       next: 'Expected: a number, such as 412.',
     });
   const ids = [...new Set(given)];
-  const { sourceName: name, schema } = settings;
+  const { name, schema } = settings.single;
   const database = await openMigrated(session);
   if (!dryRun) terminal.note(`Restoring what ${runsText(ids)} replaced or deleted ..`);
   const lists = await undoRuns(database, { name, schema, jobs }, ids, { dryRun });

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { count, plural } from '../../service/format.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { table } from '../output/table.ts';
+import { type ReadResult, readSources } from '../run/complete-orders.ts';
 import { showDryRun } from '../run/estimate-work.ts';
-import { type ReadResult, readSources } from '../run/read-sources.ts';
 import { endNote, failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
 import {
   type Cli,
@@ -34,12 +34,11 @@ export function verifyCommand(cli: Cli): Command {
 }
 
 async function verify(session: Session, names: string[], options: Options): Promise<Outcome> {
-  const { repair = false, maxRequests = null } = options;
+  const { repair = false } = options;
   const resources = selectResources(session.jobs, names);
-  const work = { kind: 'verify', resources, whole: true } as const;
-  if (options.dryRun) return showDryRun(session, work, maxRequests);
   const requests = resources.map(resource => ({ resource, kind: 'verify' as const, repair }));
-  const read = await readSources(session, requests, { noWait: !options.wait, maxRequests, announced: work, repair });
+  if (options.dryRun) return showDryRun(session, requests, options.maxRequests);
+  const read = await readSources(session, requests, options);
   return repair ? showSummary(session, read) : showReport(session, read);
 }
 

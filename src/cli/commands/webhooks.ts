@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type { SourceSettings } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -16,7 +15,7 @@ import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
-import { type Cli, NO_WAIT, newCommand, type Session } from '../session/session.ts';
+import { type Cli, NO_WAIT, newCommand, type OpenSource, type Session } from '../session/session.ts';
 import { isServiceRunning } from '../session/source-settings.ts';
 
 const PATH = '/api/v2/webhooks';
@@ -63,7 +62,7 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
   const { terminal, settings, jobs } = session;
   const base = parseAddress(options.url);
   const events = [...new Set([...jobs.values()].flatMap(job => Object.keys(job.events)))].sort();
-  const name = settings.sourceName;
+  const { name } = settings.single;
   if (options.dryRun) {
     const url = addressOf(base, '<secret>');
     terminal.show({ dryRun: true, source: name, url, events }, () =>
@@ -79,7 +78,7 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
   const url = addressOf(base, secret);
   const registered = options.again === true || !(await isRegistered(database.kysely, name, base));
   if (registered) {
-    await post(session, database, { body: { url, events }, noWait: !options.wait });
+    await post(session, database, { url, events }, !options.wait);
     await noteWebhook(database.kysely, name, base, events);
   }
   const running = await isServiceRunning(database, name);
@@ -106,12 +105,13 @@ const addressLines = (url: string, events: readonly string[]): string[] => [
 async function post(
   session: Session,
   database: Database,
-  { body, noWait }: { body: { url: string; events: string[] }; noWait: boolean },
+  body: { url: string; events: string[] },
+  noWait: boolean,
 ): Promise<void> {
-  const { sourceName: name, source } = session.settings;
+  const source = session.settings.single as OpenSource;
   const waitsAs = 'webhooks register';
   const context = { lane: 'live', purpose: waitsAs, signal: session.signal } as const;
-  const given = { database, name, settings: source as SourceSettings, noWait, waitsAs };
+  const given = { database, source, noWait, waitsAs };
   const answer = await withClient(session, given, client =>
     client.request({ method: 'POST', path: PATH, body }, context),
   );

@@ -27,14 +27,14 @@ async function why(session: Session, name: string, key: string): Promise<0 | 1> 
   const { terminal, settings, jobs } = session;
   selectResources(jobs, [name]);
   const job = jobs.get(name);
-  const { sourceName, schema, timeZone } = settings;
+  const { name: source, schema, timeZone } = settings.single;
   const database = await session.openDatabase();
   if (!job || !(await hasBookkeeping(session, database)))
     throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
   const pending = await listPending(session, database);
   if (pending.length > 0)
     throw new SluiceError('configuration', `Pending migrations: ${pendingText(pending)}.`, { next: MIGRATE });
-  const story = await readStory(database, { source: sourceName, schema, name, job }, key);
+  const story = await readStory(database, { source, schema, name, job }, key);
   const now = await databaseNow(database);
   terminal.show(story, () => {
     const { text, rest } = recordVerdict(story, now);

@@ -7,7 +7,24 @@ import type { Task } from '../../engine/task/task.ts';
 import { count, plural } from '../../service/format.ts';
 import { visibleText } from '../../visible-text.ts';
 import type { Terminal } from '../session/terminal.ts';
-import { crowdedText, limitText, NOTICED_MS, pauseText, retryText, SAME_WAIT_MS } from './moments.ts';
+import { crowdedText, momentWithZone } from './moments.ts';
+
+/** A shorter wait is not worth a line. */
+const NOTICED_MS = 2 * SECOND;
+
+/** Waits that end this close to each other are reported once. */
+const SAME_WAIT_MS = 5 * SECOND;
+
+const limitText = (at: number, timeZone: string): string =>
+  `waiting for the request limit until ${momentWithZone(at, timeZone)}`;
+
+/** A repair waits until answers can no longer lag behind what it has read. */
+const pauseText = (at: number, timeZone: string): string =>
+  `answers may not show the latest changes yet; asking again at ${momentWithZone(at, timeZone)}, when answers no longer lag (SOURCE_LAG_SECONDS)`;
+
+/** `came`: what came instead of an answer. */
+const retryText = (came: string, at: number, timeZone: string): string =>
+  `${came}; next attempt at ${momentWithZone(at, timeZone)}`;
 
 /** Progress of one resource. `share`: the part of its rows that has been read, 0 to 1; null if unknown. */
 interface Standing {
@@ -64,7 +81,7 @@ function shareOf(task: Task): number | null {
   return Math.min((task.reportOnly ? task.counts.rowsRead : proven) / wanted, 1);
 }
 
-function createLines(terminal: Terminal, clock: Clock) {
+function createLines(terminal: Pick<Terminal, 'note'>, clock: Clock) {
   const last = new Map<string, number>();
   const reported = new Map<string, number>();
   return {
@@ -88,6 +105,19 @@ function createLines(terminal: Terminal, clock: Clock) {
     },
     note: (text: string) => terminal.note(text),
     stop: (): void => undefined,
+  };
+}
+
+/** For a command that sends its own requests: one line for each noticeable wait, why and until when. */
+export function createWaitNote(terminal: Pick<Terminal, 'note'>, clock: Clock, name: string, timeZone: string) {
+  const lines = createLines(terminal, clock);
+  const note = (waitMs: number, text: (at: number) => string) => {
+    const at = clock.now() + waitMs;
+    if (waitMs >= NOTICED_MS) lines.waiting(text(at), `${name}: `, at);
+  };
+  return {
+    onWait: (_lane: unknown, waitMs: number) => note(waitMs, at => limitText(at, timeZone)),
+    onRetry: (came: string, waitMs: number) => note(waitMs, at => retryText(came, at, timeZone)),
   };
 }
 

@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { finished } from 'node:stream/promises';
-import { parse } from 'csv-parse';
+import { parse } from 'csv-parse/sync';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import type { PushTarget, RawLine } from '../../push/targets.ts';
@@ -15,30 +14,26 @@ const MOST_LINES = 100_000;
  * The lines of a `.csv` file with a header or of an `.ndjson` (`.jsonl`) file, without blank ones. Kind `usage` for another
  * format, for a file that cannot be read or is not UTF-8, and for more than 100,000 lines.
  */
-export async function* readLines(path: string, target: PushTarget): AsyncGenerator<RawLine> {
+export function readLines(path: string, target: PushTarget): RawLine[] {
   const read = FORMATS[extname(path).toLowerCase()];
   if (!read)
     throw new SluiceError('usage', `The name of "${path}" does not end in .csv, .ndjson or .jsonl.`, {
       next: 'Expected: file.csv (with a header line) or file.ndjson (one JSON object per line).',
     });
-  let count = 0;
-  for await (const line of read(textOf(path), target)) {
-    if (++count > MOST_LINES)
-      throw new SluiceError('usage', `${path} has more than ${MOST_LINES.toLocaleString('en-US')} lines.`, {
-        next: 'Split the file and push the parts one after another.',
-      });
-    yield line;
-  }
+  const lines = read(textOf(path), target);
+  if (lines.length > MOST_LINES)
+    throw new SluiceError('usage', `${path} has more than ${MOST_LINES.toLocaleString('en-US')} lines.`, {
+      next: 'Split the file and push the parts one after another.',
+    });
+  return lines;
 }
 
-type Format = (text: AsyncIterable<string>, target: PushTarget) => AsyncGenerator<RawLine>;
+type Format = (text: string, target: PushTarget) => RawLine[];
 const FORMATS: Readonly<Record<string, Format>> = { '.csv': readCsv, '.ndjson': readNdjson, '.jsonl': readNdjson };
 
-async function* textOf(path: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+function textOf(path: string): string {
   try {
-    for await (const chunk of createReadStream(path)) yield decoder.decode(chunk as Buffer, { stream: true });
-    yield decoder.decode();
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
   } catch (error) {
     const why = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message;
     throw new SluiceError('usage', `${path} cannot be read: ${why}.`, {
@@ -48,78 +43,54 @@ async function* textOf(path: string): AsyncGenerator<string> {
   }
 }
 
-async function* readNdjson(text: AsyncIterable<string>): AsyncGenerator<RawLine> {
-  let line = 0;
-  for await (const each of splitLines(text)) {
-    line++;
-    if (each.trim() === '') continue;
+function readNdjson(text: string): RawLine[] {
+  return text.split('\n').flatMap((each, index): RawLine[] => {
+    if (each.trim() === '') return [];
     const value = parsed(each);
-    yield value === undefined ? { line, problem: 'is not JSON' } : { line, value };
-  }
-}
-
-async function* splitLines(text: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of text) {
-    const pieces = (rest + chunk).split('\n');
-    rest = pieces.pop() ?? '';
-    yield* pieces;
-  }
-  yield rest;
+    return [{ line: index + 1, ...(value === undefined ? { problem: 'is not JSON' } : { value }) }];
+  });
 }
 
 /** The lines below the header. An empty cell omits its field. */
-async function* readCsv(text: AsyncIterable<string>, target: PushTarget): AsyncGenerator<RawLine> {
+function readCsv(text: string, target: PushTarget): RawLine[] {
+  const { records, problem: broken } = parseCsv(text);
+  const lines: RawLine[] = [];
   let header: string[] | null = null;
   // Counted here: the parser counts a CR LF within a quoted cell twice.
-  let line = 1;
-  for await (const each of csvRecords(text)) {
-    if ('problem' in each) {
-      yield { line, problem: each.problem };
-      return;
-    }
-    const first = line;
-    line += each.raw.match(/\r\n|\r|\n/g)?.length ?? 0;
-    const cells = each.record;
+  let next = 1;
+  for (const { record: cells, raw } of records) {
+    const line = next;
+    next += raw.match(/\r\n|\r|\n/g)?.length ?? 0;
     if (cells.every(cell => cell.trim() === '')) continue;
     if (header === null) {
       header = cells.map(cell => cell.trim());
       const problem = headerProblem(header, target);
-      if (problem === null) continue;
-      yield { line: first, problem };
-      return;
-    }
-    if (cells.length === header.length) yield { line: first, value: bodyOf(header, cells, target) };
-    else yield { line: first, problem: `has ${plural(cells.length, 'cell')}, but the header has ${header.length}` };
+      if (problem !== null) return [{ line, problem }];
+    } else if (cells.length === header.length) lines.push({ line, value: bodyOf(header, cells, target) });
+    else lines.push({ line, problem: `has ${plural(cells.length, 'cell')}, but the header has ${header.length}` });
   }
+  return broken === null ? lines : [...lines, { line: next, problem: broken }];
 }
 
-async function* csvRecords(
-  text: AsyncIterable<string>,
-): AsyncGenerator<{ readonly record: string[]; readonly raw: string } | { readonly problem: string }> {
-  // Collected as they are parsed: the stream drops the records before an error.
-  const ready: { record: string[]; raw: string }[] = [];
-  const parser = parse({
-    raw: true,
-    relax_column_count: true,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    on_record: (record: unknown) => void ready.push(record as (typeof ready)[number]),
-  });
-  const ended = finished(parser.resume()).catch((error: unknown) => error);
-  for await (const chunk of text) {
-    if (chunk !== '') await new Promise<void>(resolve => void parser.write(chunk, () => resolve()));
-    yield* ready.splice(0);
-    if (parser.errored) break;
+/** The records before the first misplaced quote, and what is wrong with that; null for a sound file. */
+function parseCsv(text: string) {
+  const records: { readonly record: string[]; readonly raw: string }[] = [];
+  try {
+    parse(text, {
+      raw: true,
+      relax_column_count: true,
+      record_delimiter: ['\r\n', '\n', '\r'],
+      on_record: (record: unknown) => void records.push(record as (typeof records)[number]),
+    });
+    return { records, problem: null };
+  } catch (error) {
+    const what =
+      codeOf(error) === 'CSV_QUOTE_NOT_CLOSED' ? 'opens a quote that is never closed' : 'has a misplaced quote';
+    return {
+      records,
+      problem: `${what} (enclose a cell with quotes in quotes and double those inside it); the lines after it were not read`,
+    };
   }
-  if (!parser.errored) parser.end();
-  const error = await ended;
-  yield* ready.splice(0);
-  if (error === undefined) return;
-  const what =
-    codeOf(error) === 'CSV_QUOTE_NOT_CLOSED' ? 'opens a quote that is never closed' : 'has a misplaced quote';
-  yield {
-    problem: `${what} (enclose a cell with quotes in quotes and double those inside it); the lines after it were not read`,
-  };
 }
 
 function headerProblem(header: readonly string[], { body }: PushTarget): string | null {

@@ -1,24 +1,20 @@
 import { basename } from 'node:path';
-import { withAnySignal } from '../../any-signal.ts';
-import { type Clock, HOUR, SECOND } from '../../clock.ts';
+import { HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
-import { openResource } from '../../engine/resource.ts';
+import { openResource, type Resource, refreshResource } from '../../engine/resource.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import type { ReadBack } from '../../push/reconcile.ts';
 import { runPush } from '../../push/run-push.ts';
 import { createSender } from '../../push/sender.ts';
 import type { Line, PushTarget } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
-import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import { openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts';
-import { readEach } from '../run/read-sources.ts';
-import { createWaitNote } from '../run/source-client.ts';
-import type { Session } from '../session/session.ts';
-import { type OpenSource, openLedger } from '../session/source-settings.ts';
-import type { Terminal } from '../session/terminal.ts';
+import { createWaitNote } from '../output/progress.ts';
+import { readEach } from '../run/complete-orders.ts';
+import type { OpenSource, Session } from '../session/session.ts';
+import { openLedger } from '../session/source-settings.ts';
 
 /** The lines of a file, checked. */
 export interface Sending {
@@ -32,45 +28,45 @@ export interface Sending {
   readonly options: { readonly wait: boolean; readonly batch: number; readonly resendUnknown?: boolean };
 }
 
-/** Sends the lines that are not created yet, under the push's lock, and returns the outcome of each line. */
-export function sendLines(sending: Sending, { lost }: SourceLock) {
-  const { session } = sending;
-  return withAnySignal([session.signal, lost], ({ signal }) =>
-    sendUntil({ ...sending, session: { ...session, signal } }),
-  );
-}
+const LINE_EVERY_MS = 2 * SECOND;
 
-async function sendUntil(sending: Sending) {
+/** Sends the lines that are not created yet, and returns the outcome of each line. The caller holds the push's lock. */
+export async function sendLines(sending: Sending) {
   const { session, database, source, name, target, path, lines, options } = sending;
   const file = basename(path);
   const { clock, jobs, log, signal, terminal } = session;
   const { kysely } = database;
   const place = { source: source.name, resource: name };
   const job = jobs.get(name);
-  const { schema, settings } = source;
-  const { lagMs, timeoutMs } = settings;
-  const resource = job ? await openResource(database, { source: source.name, name, job, schema, lagMs }) : null;
+  const { lagMs, timeoutMs } = source.settings;
+  const resource =
+    job && (await openResource(database, { source: source.name, name, job, schema: source.schema, lagMs }));
   const pushId = await startPush(database, place, file, lines);
-  const { sent, ...waits } = createPushProgress(terminal, clock, name, source.timeZone);
-  const sender = createSender(openLedger(database, source.name, settings), budget =>
-    openClient({ ...settings, ...waits, concurrency: 1, budget, noWait: !options.wait, clock, log }),
+  const waits = createWaitNote(terminal, clock, name, source.timeZone);
+  const sender = createSender(openLedger(database, source), budget =>
+    openClient({ ...source.settings, ...waits, concurrency: 1, budget, noWait: !options.wait, clock, log }),
   );
+  let reportedAt = clock.now();
   try {
     await runPush({
-      ...{ database, clock, signal, pushId, name, target, resource, sender },
+      ...{ database, clock, signal, pushId, name, target, resource: resource ?? null, sender },
       batchSize: options.batch,
       // A gateway may give up before the server behind it does.
       quietMs: 2 * timeoutMs,
       resendUnknown: options.resendUnknown ?? false,
-      readBack: range => readBack(sending, range),
+      readBack: range => readBack(sending, resource as Resource, range),
       onQuietWait: waitMs =>
         terminal.note(`${name}: waiting ${Math.ceil(waitMs / SECOND)} s until the source shows what was sent`),
-      onSent: sent,
+      onSent(sent) {
+        if (clock.now() - reportedAt < LINE_EVERY_MS) return;
+        reportedAt = clock.now();
+        terminal.note(`${name}: ${plural(sent, 'line')} sent so far`);
+      },
     });
     await endPush(kysely, pushId, { state: 'done', reason: null, requests: sender.requests });
     const items = await readItems(kysely, pushId);
     // `listed`: the API has a list of them, so they were read back.
-    return { ...place, file, items, requests: sender.requests, listed: resource !== null };
+    return { ...place, file, items, requests: sender.requests, listed: resource !== undefined };
   } catch (error) {
     const state = isKind(error, 'stopped', 'quota') ? 'stopped' : 'failed';
     const reason = error instanceof Error ? error.message : String(error);
@@ -86,12 +82,20 @@ async function sendUntil(sending: Sending) {
 }
 
 /** Reads the list as sync and backfill do. Kind `failed` if that fails. */
-async function readBack(sending: Sending, range: Parameters<ReadBack>[0]): Promise<void> {
-  const { session, database, source, name, options } = sending;
-  const request: OrderRequest =
+async function readBack(
+  { session, database, source, name, options }: Sending,
+  resource: Resource,
+  range: Parameters<ReadBack>[0],
+): Promise<void> {
+  await refreshResource(database, resource);
+  const hourly = (source.limit * HOUR) / source.windowMs;
+  // A list that costs at most half of the hourly limit is read in full, even if that means to wait: in some orders, a created row
+  // may stand anywhere.
+  const whole = isAffordable(rereadCost(resource, Number.POSITIVE_INFINITY), { hourly, free: hourly });
+  const request =
     range === 'newest'
-      ? { resource: name, kind: 'sync', whole: await isShort(sending) }
-      : { resource: name, kind: 'backfill', dateFrom: range.from, dateTo: range.to };
+      ? ({ resource: name, kind: 'sync', whole } as const)
+      : ({ resource: name, kind: 'backfill', dateFrom: range.from, dateTo: range.to } as const);
   const { results } = await readEach(session, { database, sources: [source], noWait: !options.wait }, [request]);
   const bad = results.find(({ order }) => order.state !== 'done');
   if (!bad) return;
@@ -99,36 +103,4 @@ async function readBack(sending: Sending, range: Parameters<ReadBack>[0]): Promi
   throw new SluiceError('failed', `${name} could not be read back: ${why}`, {
     next: 'The push has recorded what was created. Run the same command again to continue.',
   });
-}
-
-/**
- * The whole list costs at most half of the hourly limit. It is read then even if that means to wait: in some orders, a created row may
- * stand anywhere.
- */
-async function isShort({ session, database, source, name }: Sending): Promise<boolean> {
-  const job = session.jobs.get(name);
-  if (!job) return false;
-  const list = await openResource(database, { source: source.name, name, job, schema: source.schema });
-  const hourly = (source.limit * HOUR) / source.windowMs;
-  return isAffordable(rereadCost(list, Number.POSITIVE_INFINITY), { hourly, free: hourly });
-}
-
-const LINE_EVERY_MS = 2 * SECOND;
-
-/** Prints a line every two seconds while lines are sent, and one for each wait. */
-export function createPushProgress(
-  terminal: Terminal,
-  clock: Clock,
-  resource: string,
-  timeZone: string,
-): { sent: (lines: number) => void } & ReturnType<typeof createWaitNote> {
-  let reportedAt = clock.now();
-  return {
-    sent(lines) {
-      if (clock.now() - reportedAt < LINE_EVERY_MS) return;
-      reportedAt = clock.now();
-      terminal.note(`${resource}: ${plural(lines, 'line')} sent so far`);
-    },
-    ...createWaitNote(terminal, clock, resource, timeZone),
-  };
 }

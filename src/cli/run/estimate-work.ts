@@ -5,20 +5,14 @@ import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { count, plural } from '../../service/format.ts';
 import { finishTime, type Pace, paceOf } from '../../service/orders/order-cost.ts';
+import type { OrderRequest } from '../../service/orders/order-requests.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import type { Session } from '../session/session.ts';
-import { isOpen, type OpenSource, openLedger } from '../session/source-settings.ts';
+import { isOpen, type OpenSource, type Session } from '../session/session.ts';
+import { openLedger } from '../session/source-settings.ts';
 import { listPending } from './pending-migrations.ts';
-
-export interface Work {
-  readonly kind: 'sync' | 'verify';
-  readonly resources: readonly string[];
-  /** A sync that reads everything, or a verification, which always does. */
-  readonly whole: boolean;
-}
 
 type WorkEstimate = ReturnType<typeof summarise>;
 
@@ -30,10 +24,12 @@ export async function estimateWork(
   { jobs, clock }: Pick<Session, 'jobs' | 'clock'>,
   database: Database | null,
   source: OpenSource,
-  work: Work,
+  orders: readonly OrderRequest[],
 ): Promise<WorkEstimate> {
   const { name, schema, limit, windowMs } = source;
   const now = database ? await databaseNow(database) : clock.now();
+  // A verification reads everything; a sync does if it was asked to.
+  const isWhole = orders.every(({ kind, whole }) => kind === 'verify' || whole);
   const cost = async (resource: string) => {
     if (!database) return { requests: 0, neverRead: 1 };
     const open = (named: string, job: Job) => openResource(database, { source: name, name: named, job, schema });
@@ -41,21 +37,21 @@ export async function estimateWork(
     const list = await open(resource, job);
     const summed = [...jobs].filter(([each]) => each in (slicingOf(job, 'month')?.sumsUp ?? {}));
     const others = await Promise.all(summed.map(each => open(...each)));
-    const holds = !work.whole && monthsHold(list, others, now);
+    const holds = !isWhole && monthsHold(list, others, now);
     return { requests: rereadCost(list, Number.POSITIVE_INFINITY, holds), neverRead: countUnread(list) };
   };
   const resources = [];
-  for (const resource of work.resources) resources.push({ resource, ...(await cost(resource)) });
-  const usage = database ? await openLedger(database, name, source.settings).usage() : null;
+  for (const { resource } of orders) resources.push({ resource, ...(await cost(resource)) });
+  const usage = database ? await openLedger(database, source).usage() : null;
   const facts = { ...paceOf(source, usage), hourly: (limit * HOUR) / windowMs, free: usage?.free ?? limit };
-  return summarise(name, resources, facts, work, now);
+  return summarise(name, resources, facts, isWhole, now);
 }
 
 export function summarise(
   source: string,
   resources: readonly { readonly resource: string; readonly requests: number; readonly neverRead: number }[],
   facts: Pace & { readonly hourly: number; readonly free: number },
-  { kind, whole }: Work,
+  isWhole: boolean,
   now: number,
 ) {
   const { free, limit } = facts;
@@ -63,7 +59,7 @@ export function summarise(
   // Parts whose cost is not known. While there is one, a sync reads it before it decides.
   const neverRead = resources.reduce((sum, each) => sum + each.neverRead, 0);
   // `part`: what is left of the limit is spent where changes are likeliest.
-  const reads = kind === 'verify' || whole || neverRead > 0 || isAffordable(all, facts) ? 'everything' : 'part';
+  const reads = isWhole || neverRead > 0 || isAffordable(all, facts) ? 'everything' : 'part';
   const requests = reads === 'part' ? Math.min(all, free) : all;
   const waiting = requests - free;
   const finishesAt = waiting > 0 ? finishTime(waiting, facts, now) : Math.round(now + requests * REQUEST_MS);
@@ -71,10 +67,10 @@ export function summarise(
 }
 
 /** What the work costs and when it will be done, in one or two sentences. `most`: --max-requests. */
-export function estimateText(estimate: WorkEstimate, timeZone: string, most: number | null): string {
+export function estimateText(estimate: WorkEstimate, timeZone: string, most?: number): string {
   const { reads, requests, neverRead, free, limit, finishesAt, resources } = estimate;
   const left = `${count(free)} of ${count(limit)} are left now`;
-  const bound = most === null ? '' : ` It stops after ${plural(most, 'request')}.`;
+  const bound = most === undefined ? '' : ` It stops after ${plural(most, 'request')}.`;
   if (finishesAt === null) {
     const known = requests > 0 ? `Takes at least ${plural(requests, 'request')}` : 'The cost is not known yet';
     return `${known} (${plural(neverRead, 'part')} ${neverRead === 1 ? 'was' : 'were'} never read); ${left}.${bound}`;
@@ -87,23 +83,23 @@ export function estimateText(estimate: WorkEstimate, timeZone: string, most: num
 }
 
 /** Prints what a sync or verification would cost; sends no request and changes nothing. */
-export async function showDryRun(session: Session, work: Work, most: number | null): Promise<0> {
-  const { terminal, settings } = session;
+export async function showDryRun(session: Session, orders: readonly OrderRequest[], most?: number): Promise<0> {
+  const { command, terminal, settings } = session;
   const database = await session.openDatabase();
   const sources = settings.sources.filter(isOpen);
   const estimates: WorkEstimate[] = [];
   for (const source of sources) {
     const isReady = (await listPending(session, database, [source])).length === 0;
-    estimates.push(await estimateWork(session, isReady ? database : null, source, work));
+    estimates.push(await estimateWork(session, isReady ? database : null, source, orders));
   }
-  terminal.show({ dryRun: true, sources: estimates, ...(most === null ? {} : { maxRequests: most }) }, () => {
+  terminal.show({ dryRun: true, sources: estimates, maxRequests: most }, () => {
     const lines = estimates.map((estimate, index) => {
       const rows = estimate.resources.map(each => [each.resource, count(each.requests), count(each.neverRead)]);
       const name = estimates.length > 1 ? [`Source ${estimate.source}`] : [];
       const drawn = table(terminal.colors, ['resource', 'requests', 'parts never read'], rows, { right: [1, 2] });
       return [...name, drawn, '', estimateText(estimate, sources[index]?.timeZone ?? 'UTC', most)].join('\n');
     });
-    return [`Dry run of ${work.kind}: no request was sent and nothing changed.`, ...lines].join('\n\n');
+    return [`Dry run of ${command}: no request was sent and nothing changed.`, ...lines].join('\n\n');
   });
   return 0;
 }

@@ -33,10 +33,18 @@ export async function applyMigrations(
   return applied;
 }
 
-const optionsFor = (session: Session, database: Database, schema: string): MigrationOptions => ({
-  ...session.migrations(database, schema),
-  lists: declareTables(session.jobs),
-});
+function optionsFor(session: Session, database: Database, schema: string): MigrationOptions {
+  const { command, clock, draining, jobs, log, migrations, settings, terminal } = session;
+  return {
+    ...migrations,
+    ...{ database, schema, clock },
+    lists: declareTables(jobs),
+    timeZone: settings.sources.find(source => source.schema === schema)?.timeZone ?? 'UTC',
+    // The first signal, in a service too: a migration that waits for another process has not begun.
+    signal: draining,
+    onNotice: text => (command === 'start' ? log.info(text) : terminal.note(text)),
+  };
+}
 
 /** What `applyMigrations` would do. Default: for all sources of the command. */
 export async function listPending(
@@ -63,7 +71,7 @@ export function pendingText(names: readonly string[]): string {
  * left it, because an empty answer would be wrong and its tables cannot be read.
  */
 export async function hasBookkeeping(session: Session, database: Database): Promise<boolean> {
-  const pending = await pendingBookkeeping(session.migrations(database, session.settings.sources[0]?.schema));
+  const pending = await pendingBookkeeping({ database, ...session.migrations });
   if (pending === null) return false;
   if (pending.length === 0) return true;
   const message = `The tables at ${database.place} are not up to date (${pendingText(pending)}).`;

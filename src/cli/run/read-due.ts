@@ -10,9 +10,9 @@ import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
 import { crowdedText } from '../output/moments.ts';
-import type { Session } from '../session/session.ts';
-import { type OpenSource, recognise } from '../session/source-settings.ts';
-import { openSourceEngine, readUnderLock } from './read-source.ts';
+import type { OpenSource, Session } from '../session/session.ts';
+import { recognise } from '../session/source-settings.ts';
+import { readSource } from './read-source.ts';
 
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
@@ -24,16 +24,16 @@ export async function readDue(
   source: OpenSource,
   { pulse, memory, othersWait }: { pulse: Pulse; memory: AgendaMemory; othersWait: () => boolean },
 ): Promise<number | null> {
-  const { clock, signal, draining } = session;
+  const { clock, draining } = session;
   const log = session.log.child({ source: source.name });
-  const onEvent = (event: LoopEvent) => {
-    pulse.beat(source.name);
-    logEvent(log, event);
-  };
-  // Checked each time: sync --moved or reset may have resolved it.
-  const openEngine = async () => {
-    const refusal = await findRefusal(database, source);
-    return openSourceEngine({ ...session, log }, { database, source, noWait: false, refusal, onEvent });
+  const reading = {
+    ...{ database, source, command: null, noWait: false },
+    // Each time: sync --moved or reset may have resolved it.
+    findRefusal: () => findRefusal(database, source),
+    onEvent(event: LoopEvent) {
+      pulse.beat(source.name);
+      logEvent(log, event);
+    },
   };
   const servesUnder = (lock: SourceLock): Serves => ({
     orders: () => true,
@@ -60,8 +60,7 @@ export async function readDue(
     }
     begunAt = clock.now();
     try {
-      const reading = { database, source: source.name, command: null, signal, openEngine };
-      if (!(await readUnderLock(reading, servesUnder))) return null;
+      if (!(await readSource({ ...session, log }, reading, servesUnder))) return null;
     } catch (error) {
       if (isKind(error, 'stopped')) return null;
       throw error;

@@ -5,8 +5,7 @@ import { count, plural } from '../../service/format.ts';
 import type { UnprovenEnd } from '../../warehouse/reports/source-state.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
-import type { OrderResult } from './read-source.ts';
-import type { ReadResult } from './read-sources.ts';
+import type { OrderResult, ReadResult } from './complete-orders.ts';
 
 /** One order as `--json` shows it. */
 export function summarise({ order, work, progress }: OrderResult) {

@@ -8,7 +8,7 @@ import { count, listed } from '../../service/format.ts';
 import type { Queryable } from '../../warehouse/database/database.ts';
 import { plainHostOf } from '../../warehouse/database/pool.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/server.ts';
-import type { OpenSource } from './source-settings.ts';
+import type { OpenSource } from './session.ts';
 
 /** Throws the kind `configuration` if a field that must not be stored has a column: it would be stored. */
 export function checkNever({ sources }: Pick<Config, 'sources'>, jobs: ReadonlyMap<string, Job>): void {

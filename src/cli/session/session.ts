@@ -14,11 +14,8 @@ import type { Terminal } from './terminal.ts';
 interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
   /** The source that `--source` names, otherwise all of them. */
   readonly sources: readonly SourceConfig[];
-  // The next four belong to a single source; reading one throws the kind `usage` if there are several.
-  readonly source: SourceSettings | null;
-  readonly sourceName: string;
-  readonly timeZone: string;
-  readonly schema: string;
+  /** The only one of them. Reading it throws the kind `usage` if there are several. */
+  readonly single: SourceConfig;
 }
 
 /** Both addresses contain passwords. */
@@ -28,6 +25,11 @@ export interface Warehouse extends Database {
   /** The address of the login that may only read, if there is one. */
   readonly readerUrl: string | null;
 }
+
+/** A source whose address and key are set. */
+export type OpenSource = SourceConfig & { readonly settings: SourceSettings };
+
+export const isOpen = (source: SourceConfig): source is OpenSource => source.settings !== null;
 
 /** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */
 export interface Session {
@@ -42,14 +44,19 @@ export interface Session {
   readonly log: Log;
   /** By resource, in alphabetical order. */
   readonly jobs: ReadonlyMap<string, Job>;
-  /** The settings of the source with these texts in place of what the environment and `.env` say. Kind `configuration` for a wrong one. */
-  sourceWith(texts: { SOURCE_URL: string; SOURCE_API_KEY: string }): SourceSettings;
+  /**
+   * The source that these texts describe, and for the rest the environment and `.env`, unless `alone`. Kind `configuration` for a
+   * wrong one.
+   */
+  sourceWith(
+    texts: { SOURCE_URL: string; SOURCE_API_KEY: string } & Readonly<Record<string, string>>,
+    alone?: 'alone',
+  ): OpenSource;
   /** Opens the warehouse as its owner; starts the embedded server if DATABASE_URL is not set. */
   openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Warehouse>;
   /** Opens it as the login that may only read; as the owner where there is none, and `readerUrl` is null. */
   openReader(): Promise<Warehouse>;
-  /** Default schema: that of the single source. */
-  migrations(database: Database, schema?: string): Omit<MigrationOptions, 'lists'>;
+  readonly migrations: Pick<MigrationOptions, 'sluiceFolder' | 'warehouseFolder'>;
 }
 
 /** Exit code: 0 done, 1 failed, 75 stopped at the request limit. */
@@ -63,10 +70,8 @@ export interface Cli {
   ): (...given: A) => Promise<void>;
 }
 
-type Given = Omit<Settings, 'source' | 'sourceName' | 'timeZone' | 'schema'>;
-
 /** The settings for one command: those of the source that `--source` names, otherwise of all. Kind `usage` for an unknown name. */
-export function selectSettings(given: Given, named: string | undefined): Settings {
+export function selectSettings(given: Omit<Settings, 'single'>, named: string | undefined): Settings {
   const known = given.sources.map(source => source.name);
   const names = known.join(', ');
   const sources = given.sources.filter(source => named === undefined || source.name === named);
@@ -74,27 +79,15 @@ export function selectSettings(given: Given, named: string | undefined): Setting
     const near = didYouMean(named ?? '', known);
     throw new SluiceError('usage', `Unknown source "${named}"${near}.`, { next: `Sources: ${names}.` });
   }
-  const single = (): SourceConfig => {
-    const [source] = sources;
-    if (source && sources.length === 1) return source;
-    throw new SluiceError('usage', 'This command works on one source, and there are several.', {
-      next: `Name one with --source: ${names}.`,
-    });
-  };
   return {
     ...given,
     sources,
-    get source() {
-      return single().settings;
-    },
-    get sourceName() {
-      return single().name;
-    },
-    get timeZone() {
-      return single().timeZone;
-    },
-    get schema() {
-      return single().schema;
+    get single() {
+      const [source] = sources;
+      if (source && sources.length === 1) return source;
+      throw new SluiceError('usage', 'This command works on one source, and there are several.', {
+        next: `Name one with --source: ${names}.`,
+      });
     },
   };
 }

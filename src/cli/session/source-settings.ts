@@ -1,7 +1,7 @@
 import { createLedger, type Ledger } from '../../budget/ledger/ledger.ts';
 import type { Usage } from '../../budget/ledger/usage.ts';
 import { HOUR, MINUTE } from '../../clock.ts';
-import type { SourceConfig, SourceSettings } from '../../config/config.ts';
+import type { SourceConfig } from '../../config/config.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
@@ -9,10 +9,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
 import { isConnected } from '../../warehouse/reports/server.ts';
-import type { Session } from './session.ts';
-
-/** A source whose address and key are set. */
-export type OpenSource = SourceConfig & { readonly settings: SourceSettings };
+import { isOpen, type OpenSource, type Session } from './session.ts';
 
 /** Resource to cron expression, without the resources whose schedule is off. */
 export const schedulesOf = ({ schedules }: SourceConfig, jobs: ReadonlyMap<string, Job>): Map<string, string> =>
@@ -34,15 +31,13 @@ export const jobsOf = (
     }),
   );
 
-export const isOpen = (source: SourceConfig): source is OpenSource => source.settings !== null;
-
 /** The ledger of requests of the source's key, shared by all processes. */
-export const openLedger = (database: Database, name: string, source: SourceSettings): Ledger =>
-  createLedger({ ...source, database, source: name });
+export const openLedger = (database: Database, { name, settings }: OpenSource): Ledger =>
+  createLedger({ ...settings, database, source: name });
 
 /** What is used and left of the request limit; null where the key is not set. */
-export const readUsage = async (database: Database, { name, settings }: SourceConfig): Promise<Usage | null> =>
-  settings && openLedger(database, name, settings).usage();
+export const readUsage = async (database: Database, source: SourceConfig): Promise<Usage | null> =>
+  isOpen(source) ? openLedger(database, source).usage() : null;
 
 /** A source as its state is read. */
 export const watchedSource = (source: SourceConfig, jobs: ReadonlyMap<string, Job>) => ({

@@ -58,6 +58,11 @@ export interface AttemptContext {
   readonly purpose: string;
   readonly runId?: string;
   readonly signal?: AbortSignal;
+  /**
+   * Awaited right before the request goes out, once it has its grant; if it rejects, nothing is sent. From then on the answer is awaited,
+   * whatever `signal` says.
+   */
+  readonly beforeSending?: () => Promise<void>;
 }
 
 /**
@@ -68,6 +73,10 @@ export function createAttempt(options: AttemptOptions): SendAttempt {
   const { address, limiter, budget, clock, closing, log } = options;
   return (call, context, blocks) =>
     limiter.schedule(context.lane, context.signal, async (grant, place) => {
+      await context.beforeSending?.().catch(async (error: unknown) => {
+        await limiter.release([grant]);
+        throw error;
+      });
       const startedMs = clock.now();
       const outcome = await exchange({
         agent: options.agent,
@@ -75,7 +84,7 @@ export function createAttempt(options: AttemptOptions): SendAttempt {
         url: call.url,
         headers: { ...address.headers, ...(call.body !== undefined && { 'content-type': 'application/json' }) },
         body: call.body,
-        signals: [context.signal, closing],
+        signals: [context.beforeSending ? undefined : context.signal, closing],
         timeoutMs: options.timeoutMs,
         maxBodyBytes: options.maxBodyBytes,
       });

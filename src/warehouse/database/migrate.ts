@@ -152,7 +152,9 @@ export async function pendingMigrations(options: MigrationOptions): Promise<stri
 }
 
 /** The same for the bookkeeping alone, which all schemas share; null where Sluice never ran. */
-export async function pendingBookkeeping(options: Omit<MigrationOptions, 'lists'>): Promise<string[] | null> {
+export async function pendingBookkeeping(
+  options: Pick<MigrationOptions, 'database' | 'sluiceFolder'>,
+): Promise<string[] | null> {
   const { begun, pending } = await stateOf(options.database, bookkeeping(options));
   return begun ? pending : null;
 }
