@@ -41,3 +41,13 @@ export async function withAnySignal<T>(
     linked.unlink();
   }
 }
+
+/** Starts `work` and returns what ends it: its signal aborts, and its end is awaited. */
+export function runBeside(work: (over: AbortSignal) => Promise<void>): () => Promise<void> {
+  const over = new AbortController();
+  const running = work(over.signal);
+  return () => {
+    over.abort();
+    return running;
+  };
+}

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { withAnySignal } from '../../any-signal.ts';
+import { runBeside, withAnySignal } from '../../any-signal.ts';
 import { MINUTE, SECOND } from '../../clock.ts';
 import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { limitServerLog } from '../../embedded-postgres/server-process.ts';
@@ -149,13 +149,8 @@ async function serveBeside(
     pending: () => listPending(session, database, sources.slice(probes++ % sources.length).slice(0, 1)),
     pulse,
   });
-  const stopping = new AbortController();
-  const watching = monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, stopping.signal);
-  closing.push(async () => {
-    stopping.abort();
-    await watching;
-    await service.close();
-  });
+  closing.push(() => service.close());
+  closing.push(runBeside(over => monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, over)));
   log.info({ url: service.url }, 'console');
   return pulse;
 }
@@ -182,27 +177,21 @@ const CHECK_EVERY_MS = 5 * SECOND;
 function keepEmbedded({ settings, log, clock }: Session): () => Promise<void> {
   if (settings.databaseUrl) return async () => undefined;
   const { dataDir } = settings;
-  const over = new AbortController();
-  async function watch(): Promise<void> {
-    while (!over.signal.aborted) {
+  return runBeside(async over => {
+    while (!over.aborted) {
       try {
-        await clock.sleep(CHECK_EVERY_MS, over.signal);
+        await clock.sleep(CHECK_EVERY_MS, over);
         const { state, home } = await embeddedStatus(dataDir);
         await limitServerLog(home);
         if (state !== 'stopped') continue;
         log.warn('the embedded Postgres server has stopped; starting it again');
         await openEmbedded({ dataDir, log });
       } catch (error) {
-        if (!over.signal.aborted)
+        if (!over.aborted)
           log.error({ reason: explain(error) }, 'could not check or start the embedded Postgres server; trying again');
       }
     }
-  }
-  const watching = watch();
-  return async () => {
-    over.abort();
-    await watching;
-  };
+  });
 }
 
 /** Aborts at the second signal, or at the end of the drain period after the first. */

@@ -1,4 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
+import { runBeside } from '../../any-signal.ts';
 import type { Budget } from '../../budget/budget.ts';
 import { HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
@@ -182,23 +183,18 @@ async function readOrdersHere(reading: Reading, ids: readonly string[]): Promise
       return inTurn.pendingCount > 0;
     },
   };
-  const over = new AbortController();
-  const lookForService = async () => {
-    while (!over.signal.aborted) {
-      await clock.sleep(LOOK_FOR_SERVICE_MS, over.signal).catch(() => undefined);
+  const stopLooking = runBeside(async over => {
+    while (!over.aborted) {
+      await clock.sleep(LOOK_FOR_SERVICE_MS, over).catch(() => undefined);
       // If the database is out of reach, the reading itself reports it.
-      if (!over.signal.aborted) serves.slots = await isServiceRunning(database, source.name).catch(() => serves.slots);
+      if (!over.aborted) serves.slots = await isServiceRunning(database, source.name).catch(() => serves.slots);
     }
-  };
+  });
   // Without a word: the progress of the schedule is in the log of the service.
   const onEvent = (event: LoopEvent) => {
     if (!('task' in event) || event.task.orderId !== null) progress.onEvent(event);
   };
-  const looking = lookForService();
-  return readSource(session, { ...reading, command, onEvent }, () => serves).finally(() => {
-    over.abort();
-    return looking;
-  });
+  return readSource(session, { ...reading, command, onEvent }, () => serves).finally(stopLooking);
 }
 
 async function follow(reading: Reading, orders: readonly Order[], since: number): Promise<void> {
