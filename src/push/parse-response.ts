@@ -13,13 +13,14 @@ export function updatesOf(
 ): PushNews[] {
   if (result.kind === 'answered') {
     const { body } = result;
-    const entries = batch ? parseBatch(body, items.length, hide) : [createdAs(parseCreatedId(body))];
+    const entries = batch ? parseBatch(body, items.length) : [createdAs(parseCreatedId(body))];
     return items.map(({ id }, index): PushNews => {
       const entry = entries[index];
       // A source that names no record, as with status 202, may create it after its answer.
       if (entry?.kind === 'created')
         return { id, state: 'created', sourceId: entry.sourceId, quiet: entry.sourceId !== null };
-      if (entry?.kind === 'refused') return { id, state: 'refused', message: entry.message, quiet: true };
+      if (entry?.kind === 'refused')
+        return { id, state: 'refused', message: shorten(hide(entry.message)), quiet: true };
       const message = 'The source answered the batch without reporting this entry.';
       return { id, state: 'unknown', message, quiet: false };
     });
@@ -63,13 +64,9 @@ export function parseCreatedId(body: Readonly<Record<string, unknown>>): string 
 
 /**
  * The result of each of the `count` entries of a batch. The answer is not documented, so only an unambiguous one is used: a list of as many
- * results. All other entries are looked up in the source. `hide` removes the key from a message.
+ * results. All other entries are looked up in the source.
  */
-export function parseBatch(
-  body: Readonly<Record<string, unknown>>,
-  count: number,
-  hide: (text: string) => string,
-): EntryResult[] {
+export function parseBatch(body: Readonly<Record<string, unknown>>, count: number): EntryResult[] {
   const lists = [body.data, ...(isObject(body.data) ? Object.values(body.data) : [])].filter(Array.isArray);
   const list = lists.find(each => each.length === count && each.every(isObject)) as object[] | undefined;
   const results = Array.from({ length: count }, () => UNKNOWN);
@@ -79,16 +76,16 @@ export function parseBatch(
     new Set(positions).size === count &&
     positions.every(at => typeof at === 'number' && Number.isInteger(at) && at in results);
   for (const [index, result] of list.entries())
-    results[numbered ? (positions[index] as number) : index] = parseEntry(result, hide);
+    results[numbered ? (positions[index] as number) : index] = parseEntry(result);
   return results;
 }
 
-function parseEntry(result: object, hide: (text: string) => string): EntryResult {
+function parseEntry(result: object): EntryResult {
   const { success, errors, error, data } = result as Readonly<Record<string, unknown>>;
   const reported = errors ?? error;
   // Null says too little to repeat the entry; it is looked up.
   if ((success !== null && deniesSuccess(success)) || isFilled(reported))
-    return { kind: 'refused', message: errorText(reported, hide) };
+    return { kind: 'refused', message: errorText(reported) };
   const sourceId = idOf(result) ?? (isObject(data) ? idOf(data) : null);
   return (success !== null && success !== undefined) || sourceId !== null ? createdAs(sourceId) : UNKNOWN;
 }
@@ -116,7 +113,7 @@ function idOf(record: object): string | null {
   return /^\d{1,19}$/.test(text) ? text : null;
 }
 
-function errorText(reported: unknown, hide: (text: string) => string): string {
+function errorText(reported: unknown): string {
   const text = isObject(reported)
     ? Object.entries(reported)
         .map(([field, message]) => `${field}: ${String(message)}`)
@@ -124,7 +121,7 @@ function errorText(reported: unknown, hide: (text: string) => string): string {
     : typeof reported === 'string'
       ? reported
       : 'refused without a reason';
-  return shorten(hide(oneLine(text)));
+  return oneLine(text);
 }
 
 const isFilled = (value: unknown): boolean =>

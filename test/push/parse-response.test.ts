@@ -41,7 +41,7 @@ test.each([
   ['results without id or outcome', { data: [{}, { account: 'B' }] }, ['?', '?']],
   ['numbers only', { data: [4, 5] }, ['?', '?']],
 ])('results parsed from the answer to a batch of two: %s', (_name, body, expected) => {
-  const told = parseBatch(body, 2, String).map(each =>
+  const told = parseBatch(body, 2).map(each =>
     each.kind === 'created' ? each.sourceId : each.kind === 'refused' ? each.message : '?',
   );
   expect(told).toEqual(expected);

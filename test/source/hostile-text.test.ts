@@ -90,8 +90,8 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   'engine/profile/observe-address.ts': [text => deletionMark({ [text]: 1 })],
   'push/parse-response.ts': [
     text => parseRefusedEntries({ [text]: '' }, 5),
-    text => parseBatch({ data: [{ success: false, errors: text }] }, 1, String),
-    text => parseBatch({ data: [{ success: true, id: text }] }, 1, String),
+    text => parseBatch({ data: [{ success: false, errors: text }] }, 1),
+    text => parseBatch({ data: [{ success: true, id: text }] }, 1),
   ],
   'push/match-rows.ts': [
     text =>

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { type Change, changeKinds } from '../../../sandbox/changes/main-changes.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
-import { MINUTE, SECOND } from '../../clock.ts';
+import { SECOND } from '../../clock.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { readingGrants } from '../../reading-login.ts';
 import { count, plural } from '../../service/format.ts';
+import { runBounded } from '../../service/query/bounded-query.ts';
 import { recipeFor } from '../../service/query/cookbook.ts';
 import { type Database, openDatabase } from '../../warehouse/database/database.ts';
 import type { OrderKind } from '../../warehouse/ledgers/orders.ts';
-import { readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
 import { table } from '../output/table.ts';
 import { type OrderResult, readEach } from '../run/complete-orders.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
@@ -110,14 +110,9 @@ async function showQueries({ session, database }: Demo, say: Say) {
   const { colors } = session.terminal;
   const answers = [];
   for (const { question, sql } of QUERIES) {
-    const rows: TextRow[] = [];
-    let columns: string[] = [];
-    const query = { query: sql, schema: 'warehouse', timeoutMs: MINUTE, signal: session.signal };
-    await readQuery(database, query, async (fields, batch) => {
-      columns = fields.map(field => field.name);
-      rows.push(...batch);
-      return true;
-    });
+    const query = { query: sql, schema: 'warehouse', most: MOST_ROWS, signal: session.signal };
+    const { columns: found, rows } = await runBounded(database, query);
+    const columns = found.map(({ name }) => name);
     answers.push({ question, sql, columns, rows });
     const right = columns.map((_, index) => index).slice(1);
     await say(colors.cyan(question), colors.dim(sql), table(colors, columns, rows, { right }), '');
@@ -146,6 +141,7 @@ function nextSteps({ session, url }: Demo, seconds: number): string[] {
   ];
 }
 
+const MOST_ROWS = 1000;
 const QUERIES = [
   'Which customers owe us most?',
   'What were income and expenses in each of the last six months?',

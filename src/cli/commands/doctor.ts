@@ -142,7 +142,7 @@ async function checkSource(
   note: Note,
 ): Promise<void> {
   if (!isOpen(source)) return void note(settingsCheck(session, source.name));
-  await checkAnswer(session, source, database, note);
+  for (const check of await checkAnswer(session, source, database)) note(check);
   if (!database) return;
   const usage = await openLedger(database, source).usage();
   note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => momentWithZone(at, source.timeZone)) });
@@ -176,8 +176,7 @@ export async function checkAnswer(
   session: Session,
   source: OpenSource,
   database: Database | undefined,
-  note: Note,
-): Promise<void> {
+): Promise<Check[]> {
   const reachable = { check: 'source', ok: true, found: `answers at ${new URL(source.settings.url).host}` };
   const path = [...session.jobs.values()][0]?.path ?? '/';
   const context = { lane: 'live', purpose: 'doctor', attempts: 1, signal: session.signal } as const;
@@ -186,21 +185,20 @@ export async function checkAnswer(
       client.list(path, {}, { page: 1, limit: 1 }, context),
     );
     const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;
-    note(reachable);
-    note({ check: 'key', ok: true, found: `accepted${total === undefined ? '' : `; ${path} has ${total} records`}` });
-    if (answer.kind === 'gone')
-      note({
-        check: 'list',
-        ok: false,
-        found: `the source has no ${path}`,
-        next: 'Set SOURCE_URL to the part of the address before /api/v2.',
-      });
+    const key = {
+      check: 'key',
+      ok: true,
+      found: `accepted${total === undefined ? '' : `; ${path} has ${total} records`}`,
+    };
+    if (answer.kind !== 'gone') return [reachable, key];
+    const next = 'Set SOURCE_URL to the part of the address before /api/v2.';
+    return [reachable, key, { check: 'list', ok: false, found: `the source has no ${path}`, next }];
   } catch (error) {
     if (!(error instanceof SluiceError) || error.kind === 'stopped') throw error;
     // A source that rejects the key has been reached.
     const isReached = error.kind === 'unauthorized' || error.kind === 'refused';
-    if (isReached) note(reachable);
     const check = error.kind === 'quota' ? 'quota' : isReached ? 'key' : 'source';
-    note({ check, ok: false, found: error.message, next: error.next });
+    const failed = { check, ok: false, found: error.message, next: error.next };
+    return isReached ? [reachable, failed] : [failed];
   }
 }

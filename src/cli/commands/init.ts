@@ -6,7 +6,7 @@ import { isCancel, password, text } from '@clack/prompts';
 import type { Command } from 'commander';
 import { capitalized, codeOf, SluiceError, sentence } from '../../errors.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
-import { type Check, checkAnswer } from './doctor.ts';
+import { checkAnswer } from './doctor.ts';
 
 const EXAMPLES = `sluice init
 sluice init --url https://books.example.com < key.txt`;
@@ -33,8 +33,7 @@ async function init(session: Session, options: Options): Promise<0> {
   const source = session.sourceWith(settings);
   refuseReplacing(before, settings, options);
 
-  const checks: Check[] = [];
-  await checkAnswer(session, source, undefined, check => void checks.push(check));
+  const checks = await checkAnswer(session, source, undefined);
   const failed = checks.find(({ ok }) => !ok);
   if (failed)
     throw new SluiceError('failed', `${sentence(capitalized(failed.found))} Nothing was written.`, {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import {
   isRegistered,
   listWebhooks,
@@ -59,10 +58,11 @@ interface Options {
 }
 
 async function registerAddress(session: Session, options: Options): Promise<0> {
-  const { terminal, settings, jobs } = session;
+  const { terminal, settings, jobs, signal } = session;
   const base = parseAddress(options.url);
   const events = [...new Set([...jobs.values()].flatMap(job => Object.keys(job.events)))].sort();
-  const { name } = settings.single;
+  const { single } = settings;
+  const { name } = single;
   if (options.dryRun) {
     const url = addressOf(base, '<secret>');
     terminal.show({ dryRun: true, source: name, url, events }, () =>
@@ -78,7 +78,15 @@ async function registerAddress(session: Session, options: Options): Promise<0> {
   const url = addressOf(base, secret);
   const registered = options.again === true || !(await isRegistered(database.kysely, name, base));
   if (registered) {
-    await post(session, database, { url, events }, !options.wait);
+    const purpose = 'webhooks register';
+    const given = { database, source: single as OpenSource, noWait: !options.wait, waitsAs: purpose };
+    const answer = await withClient(session, given, client =>
+      client.request({ method: 'POST', path: PATH, body: { url, events } }, { lane: 'live', purpose, signal }),
+    );
+    if (answer.kind === 'gone')
+      throw new SluiceError('refused', `This source has no ${PATH}.`, {
+        next: 'Nothing is lost: the schedule finds every change.',
+      });
     await noteWebhook(database.kysely, name, base, events);
   }
   const running = await isServiceRunning(database, name);
@@ -101,25 +109,6 @@ const addressLines = (url: string, events: readonly string[]): string[] => [
   `  url     ${url}`,
   `  events  ${events.join(', ')}`,
 ];
-
-async function post(
-  session: Session,
-  database: Database,
-  body: { url: string; events: string[] },
-  noWait: boolean,
-): Promise<void> {
-  const source = session.settings.single as OpenSource;
-  const waitsAs = 'webhooks register';
-  const context = { lane: 'live', purpose: waitsAs, signal: session.signal } as const;
-  const given = { database, source, noWait, waitsAs };
-  const answer = await withClient(session, given, client =>
-    client.request({ method: 'POST', path: PATH, body }, context),
-  );
-  if (answer.kind === 'gone')
-    throw new SluiceError('refused', `This source has no ${PATH}.`, {
-      next: 'Nothing is lost: the schedule finds every change.',
-    });
-}
 
 async function listAddresses(session: Session): Promise<0> {
   const { terminal, settings } = session;

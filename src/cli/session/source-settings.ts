@@ -19,18 +19,6 @@ export const schedulesOf = ({ schedules }: SourceConfig, jobs: ReadonlyMap<strin
       .filter(([, schedule]) => schedule !== 'off'),
   );
 
-/** The jobs, with history and limits of rewrites as the settings say. */
-export const jobsOf = (
-  { history, rewriteLimits }: SourceConfig,
-  jobs: ReadonlyMap<string, Job>,
-): ReadonlyMap<string, Job> =>
-  new Map(
-    [...jobs].map(([name, job]) => {
-      const rewriteShares = { ...job.rewriteShares, ...rewriteLimits[name] };
-      return [name, { ...job, history: history[name] ?? job.history, rewriteShares }];
-    }),
-  );
-
 /** The ledger of requests of the source's key, shared by all processes. */
 export const openLedger = (database: Database, { name, settings }: OpenSource): Ledger =>
   createLedger({ ...settings, database, source: name });
