@@ -33,7 +33,7 @@ test('a source that waits for its request limit lets the next source have its tu
         ...{ terminal: { note: () => undefined }, command: 'sync', clock, settings },
         jobs: new Map([[resource, JOBS[resource]]]),
         signal: new AbortController().signal,
-        log: createLog({ level: 'silent', secrets: [] }),
+        log: createLog({ level: 'silent' }),
       } as unknown as Session;
       const results = await completeOrders(
         {
