@@ -91,8 +91,8 @@ export function startWakeUps(
 }
 
 interface Listener {
-  onListening(): void;
-  onNotice(notice: Notice): void;
+  readonly onListening: () => void;
+  readonly onNotice: (notice: Notice) => void;
 }
 
 /** Listens until `stopping` aborts; connects again whenever the connection drops. */

@@ -117,7 +117,7 @@ test('a source that another process has read loses its place, unless it is woken
   });
   for (const source of ['a', 'b', 'c']) turns.wakeUp(source);
   await settled();
-  const dropped = ['a', 'b', 'c', 'd'].map(turns.drop);
+  const dropped = ['a', 'b', 'c', 'd'].map(source => turns.drop(source));
   turns.wakeUp('c');
   open();
   await turns.ended();

@@ -14,7 +14,7 @@ function startProcess(database: Database, sources: readonly string[], { holds = 
   const finished = new Promise<void>(resolve => {
     finish = resolve;
   });
-  const { stop } = startWakeUps({
+  const wakeUps = startWakeUps({
     database,
     sources,
     most: 1,
@@ -25,7 +25,7 @@ function startProcess(database: Database, sources: readonly string[], { holds = 
     },
     log,
   });
-  return { woken, finish, stop };
+  return { woken, finish, stop: () => wakeUps.stop() };
 }
 
 const until = (condition: () => void) => vi.waitFor(condition, PATIENCE);

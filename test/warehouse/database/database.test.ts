@@ -84,9 +84,7 @@ test('connections of the pool do without sequential scans, since plans outlive t
 
 test('no connection compiles statements, whatever the server does by default', async () => {
   await withDatabase(async database => {
-    await database.query(
-      `alter database ${(await database.query('select current_database() as name')).rows[0]?.name} set jit = on`,
-    );
+    await database.query(`do $$ begin execute format('alter database %I set jit = on', current_database()); end $$`);
     const client = await database.connect('jit');
     expect((await client.query('show jit')).rows).toEqual([{ jit: 'off' }]);
     await client.end();
