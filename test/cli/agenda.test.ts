@@ -20,8 +20,8 @@ test('agenda says what to do before a first sync', async () => {
 });
 
 test('agenda lists the next questions within 100 columns, best first, while another process reads the source', async () => {
-  await withInstallation({}, async ({ database, env, sandbox, sluice }) => {
-    await sluice('sync', ...MAIN);
+  await withInstallation({}, async ({ database, env, sandbox, sync }) => {
+    await sync(...MAIN);
     const asked = sandbox.stats.total;
     const lock = await acquireSourceLock(database, 'main');
     try {
@@ -61,8 +61,8 @@ test('agenda lists the next questions within 100 columns, best first, while anot
 });
 
 test('agenda, doctor and start say what a target needs, and whether the limit allows it', async () => {
-  await withInstallation({}, async ({ env, sluice }) => {
-    await sluice('sync', ...MAIN);
+  await withInstallation({}, async ({ env, sync }) => {
+    await sync(...MAIN);
     const settings = (limit: string) => ({
       ...env,
       SOURCE_RATE_LIMIT: limit,

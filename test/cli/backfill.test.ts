@@ -29,10 +29,10 @@ test('an open backfill is listed and can be paused, however many later ones have
 });
 
 test('backfill --dry-run sends no request; a detached order is listed, paused, resumed and cancelled', async () => {
-  await withInstallation({}, async ({ sandbox, sluice, database }) => {
+  await withInstallation({}, async ({ sandbox, sluice, sync, database }) => {
     const unread = await sluice('backfill', 'invoices', '--dry-run');
     expect(unread.stdout).toContain('never read');
-    await sluice('sync', 'invoices');
+    await sync('invoices');
     const asked = sandbox.stats.total;
     const from = `${new Date().getUTCFullYear() - 1}-01-01`;
     const dry = (await sluice('backfill', 'invoices', '--from', from, '--dry-run', '--json')).json();

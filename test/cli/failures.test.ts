@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
-import { differences } from '../support/compare.ts';
-import { begin, type Installation, KEY, run, until, useBuild, withInstallation } from './run-command.ts';
+import { MAIN } from '../support/resources.ts';
+import { begin, KEY, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -121,13 +121,13 @@ test('an unreachable source or database is one clear message and exit code 1', a
 
 test('--no-wait stops at the request limit with 75 and keeps what was read', async () => {
   await withInstallation({}, async ({ env, database }) => {
-    const stopped = await run(['sync', '--no-wait', '--json'], { env: { ...env, SOURCE_RATE_LIMIT: '6' } });
+    const stopped = await run(['sync', ...MAIN, '--no-wait', '--json'], { env: { ...env, SOURCE_RATE_LIMIT: '6' } });
     expect([stopped.code, stopped.json().error.kind]).toEqual([75, 'quota']);
     const { rows } = await database.query('select count(*)::int as rows from warehouse.customers');
     expect(rows[0]?.rows).toBeGreaterThan(0);
     // As if an hour had passed.
     await database.query('truncate sluice.requests, sluice.budgets');
-    expect((await run(['sync'], { env })).code).toBe(0);
+    expect((await run(['sync', ...MAIN], { env })).code).toBe(0);
     const { rows: orders } = await database.query(
       "select count(*)::int as orders from sluice.orders where resource = 'transactions'",
     );
@@ -149,43 +149,6 @@ test('webhooks register shows until when it waits for the request limit; with --
     expect(sandbox.stats.total).toBe(1);
   });
 });
-
-for (const signal of ['SIGINT', 'SIGKILL'] as const) {
-  test(`a backfill ended by ${signal} continues at the cost of at most 2 x SOURCE_CONCURRENCY requests`, async () => {
-    const unbroken = await backfill(null);
-    const broken = await backfill(signal);
-    expect(broken).toBeLessThanOrEqual(unbroken + 2 * 4);
-  });
-}
-
-/** The requests that reading all transactions takes, with or without an interruption. */
-async function backfill(signal: NodeJS.Signals | null): Promise<number> {
-  let requests = 0;
-  await withInstallation({ latencyMs: 20, today: '2026-03-15' }, async given => {
-    const args = ['backfill', 'transactions', '--json'];
-    const first = begin(args, { env: given.env });
-    if (signal !== null) {
-      await until(() => given.sandbox.stats.total >= 12);
-      first.child.kill(signal);
-    }
-    const ended = await first.ended;
-    const last = signal === null ? ended : await given.sluice(...args);
-    if (signal === 'SIGINT')
-      expect([ended.code, ended.json().error]).toEqual([1, expect.objectContaining({ kind: 'stopped' })]);
-    expect([last.code, last.json().resources]).toMatchObject([0, [{ state: 'done' }]]);
-    expect((await differences(given.database, given.sandbox)).filter(text => text.startsWith('transactions'))).toEqual(
-      [],
-    );
-    expect(await orderCount(given)).toBe(1);
-    requests = given.sandbox.stats.total;
-  });
-  return requests;
-}
-
-async function orderCount({ database }: Installation): Promise<number | undefined> {
-  const { rows } = await database.query<{ n: number }>('select count(*)::int as n from sluice.orders');
-  return rows[0]?.n;
-}
 
 test('a command follows another process that reads the source, and takes over when it stops', async () => {
   await withInstallation({}, async ({ sandbox, database, env }) => {

@@ -4,8 +4,8 @@ import { useBuild, withInstallation } from './run-command.ts';
 useBuild();
 
 test('a renamed field is told as what it is by status and doctor, in words and as JSON', async () => {
-  await withInstallation({}, async ({ sandbox, sluice }) => {
-    expect((await sluice('sync', 'invoices')).code).toBe(0);
+  await withInstallation({}, async ({ sandbox, sluice, sync }) => {
+    await sync('invoices');
     sandbox.setBadDay({ kind: 'renamed', resource: 'invoices', field: 'amount' });
     expect((await sluice('sync', 'invoices')).code).toBe(1);
 

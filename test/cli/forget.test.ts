@@ -83,7 +83,7 @@ test('forget erases a person from every table of every schema, and leaves a rece
       .join(''),
   );
   await withInstallation({ size: SIZE }, async installation => {
-    const { sandbox, database } = installation;
+    const { sandbox, database, sync } = installation;
     const sluice = commands(installation, cwd);
     expect((await sluice('push', 'customers', 'new.ndjson', '--yes')).code).toBe(0);
     expect((await sluice('push', 'leads', 'leads.ndjson', '--yes')).code).toBe(0);
@@ -97,7 +97,7 @@ test('forget erases a person from every table of every schema, and leaves a rece
       due_date: '2026-02-01',
       items: [{ description: 'x', amount: 1, qty: 1 }],
     });
-    expect((await sluice('sync', 'customers', 'invoices')).code).toBe(0);
+    await sync('customers', 'invoices');
 
     const before = await traces(database);
     const early = await sluice('forget', 'customers', key);
@@ -108,7 +108,7 @@ test('forget erases a person from every table of every schema, and leaves a rece
     expect(await traces(database)).toEqual(before);
 
     expect((await send(sandbox, 'DELETE', `customers/${key}`)).status).toBe(200);
-    expect((await sluice('sync', 'customers', '--full')).code).toBe(0);
+    await sync('customers');
     await leaveTraces(database, key);
     const full = await traces(database);
     expect(full).toEqual(
@@ -156,7 +156,7 @@ test('forget erases a person from every table of every schema, and leaves a rece
       expect.stringContaining(`Nothing is stored of customers ${key} any more. It was erased at 20`),
     ]);
     expect((await sluice('push', 'customers', 'new.ndjson', '--yes', '--json')).json()).toMatchObject({ requests: 0 });
-    expect((await sluice('sync', 'customers')).code).toBe(0);
+    await sync('customers');
     expect(await traces(database)).toEqual([]);
   });
   rmSync(cwd, { recursive: true });
@@ -164,9 +164,9 @@ test('forget erases a person from every table of every schema, and leaves a rece
 
 test('a record without an address is erased with its child rows, once its list no longer shows it', async () => {
   await withInstallation({ size: SIZE }, async installation => {
-    const { sandbox, database } = installation;
+    const { sandbox, database, sync } = installation;
     const sluice = commands(installation);
-    await sluice('sync', 'invoices');
+    await sync('invoices');
     const { rows } = await database.query<{ id: string }>('select id from warehouse.invoices order by id limit 1');
     const key = rows[0]?.id ?? '';
     const early = await sluice('forget', 'invoices', key);
@@ -176,7 +176,7 @@ test('a record without an address is erased with its child rows, once its list n
     ]);
     sandbox.remove('invoices', Number(key));
     expect((await sluice('forget', 'invoices', key)).code).toBe(1);
-    expect((await sluice('sync', 'invoices', '--full')).code).toBe(0);
+    await sync('invoices');
     const done = await sluice('forget', 'invoices', key);
     expect([done.code, done.stdout]).toEqual([
       0,
@@ -195,12 +195,11 @@ test.each(['null', 'not-found', '400', 'marked'] as const)(
   'a customer whose address answers %s once it is deleted can be erased',
   async variant => {
     await withInstallation({ size: SIZE, variants: { 'deleted-customer': variant } }, async installation => {
-      const { sandbox, database } = installation;
+      const { sandbox, database, sync } = installation;
       const sluice = commands(installation);
-      await sluice('sync', 'customers');
-      expect((await sluice('forget', 'customers', '5')).code).toBe(1);
+      await sync('customers');
       sandbox.remove('customers', 5);
-      await sluice('sync', 'customers', '--full');
+      await sync('customers');
       expect((await sluice('forget', 'customers', '05')).code).toBe(0);
       const { rows } = await database.query(`select key from warehouse.row_history where key = '5'`);
       expect(rows).toEqual([]);
@@ -210,11 +209,11 @@ test.each(['null', 'not-found', '400', 'marked'] as const)(
 
 test('a customer that the list shows is not erased because of an address that is known to deny every customer', async () => {
   await withInstallation({ size: SIZE, variants: { 'customer-address': '404' } }, async installation => {
-    const { sandbox, database } = installation;
+    const { sandbox, database, sync } = installation;
     const sluice = commands(installation);
-    await sluice('sync', 'customers');
+    await sync('customers');
     sandbox.remove('customers', 5);
-    await sluice('sync', 'customers', '--full');
+    await sync('customers');
     const { code, stderr } = await sluice('forget', 'customers', '7');
     expect([code, stderr.split('\n')[0]]).toEqual([
       1,

@@ -4,11 +4,12 @@ import { useBuild, withInstallation } from './run-command.ts';
 useBuild();
 
 test('values that the source shows empty are held wherever Sluice reports, until one word accepts the loss', async () => {
-  await withInstallation({}, async ({ sandbox, sluice }) => {
-    expect((await sluice('sync', 'invoices')).code).toBe(0);
-    const [{ filled, first }] = (
-      await sluice('sql', '--json', 'select count(amount)::int as filled, min(id)::int as first from invoices')
-    ).json();
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync('invoices');
+    const { rows: stored } = await database.query<{ filled: number; first: number }>(
+      'select count(amount)::int as filled, min(id)::int as first from warehouse.invoices',
+    );
+    const { filled, first } = stored[0] as { filled: number; first: number };
     sandbox.setBadDay({ kind: 'renamed', resource: 'invoices', field: 'amount' });
 
     const second = await sluice('sync', 'invoices');
@@ -37,9 +38,8 @@ test('values that the source shows empty are held wherever Sluice reports, until
 
     const accepted = await sluice('sync', 'invoices', '--accept-losses', 'invoices.amount');
     expect([accepted.code, accepted.stderr]).toEqual([0, expect.not.stringContaining('without what is stored')]);
-    expect((await sluice('sql', '--json', 'select count(amount)::int as left from invoices')).json()).toEqual([
-      { left: 0 },
-    ]);
+    const { rows: left } = await database.query('select count(amount)::int as left from warehouse.invoices');
+    expect(left).toEqual([{ left: 0 }]);
     expect((await sluice('status')).stdout).not.toMatch(/ held /);
   });
 });

@@ -75,11 +75,11 @@ test('csv-safe leaves no formula for a spreadsheet, and numbers as they are', as
 });
 
 test('quarantine, status and their documents show nothing of a source raw', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
     const [invoice] = sandbox.rows('invoices');
     sandbox.update('invoices', invoice?.id as number, { amount: HOSTILE, status: `${HOSTILE}\n1` });
     const next = `Look at ${HOSTILE}`;
-    await sluice('sync', 'invoices');
+    await sync('invoices');
     await noteTroubles(database.kysely, 'main', [{ kind: 'unauthorized', resource: null, message: HOSTILE, next }]);
     await database.query('update sluice.quarantine set key = $1', [HOSTILE]);
 

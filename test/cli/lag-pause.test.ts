@@ -4,10 +4,10 @@ import { begin, until, useBuild, withInstallation } from './run-command.ts';
 useBuild();
 
 test('while a repair waits for answers that no longer lag, the command, status and the log of a service say why and until when', async () => {
-  await withInstallation({}, async ({ sandbox, env: given, sluice }) => {
-    await sluice('sync', 'customers');
+  await withInstallation({}, async ({ sandbox, env: given, sluice, sync }) => {
+    await sync('customers');
     const { id } = sandbox.change('customer-new');
-    await sluice('sync', 'customers');
+    await sync('customers');
     sandbox.remove('customers', id);
     // Nothing waits that long here: the row is gone, and every answer lacks it.
     const env = { ...given, SOURCE_LAG_SECONDS: '3600' };

@@ -13,8 +13,8 @@ import { begin, run, until, useBuild, withInstallation } from './run-command.ts'
 useBuild();
 
 test('reset deletes one resource, but only if confirmed and while nobody reads the source', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice }) => {
-    await sluice('sync', ...MAIN);
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync(...MAIN);
     expect((await sluice('reset', 'invoices')).code).toBe(2);
     const lock = await acquireSourceLock(database, 'main');
     const held = await sluice('reset', 'invoices', '--yes');

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
 import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
@@ -39,8 +40,8 @@ test('a file with 7 invalid lines lists all 7 and sends nothing', async () => {
 });
 
 test('a dry run counts the requests and sends nothing; --yes creates each line once and reads it back; a second --yes sends nothing', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice }) => {
-    await sluice('sync');
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync(...MAIN);
     // Two equal lines are two customers.
     const lines = [
       ...Array.from({ length: 250 }, (_, index) => ({ account: `Pushed ${index}`, email: `p${index}@example.com` })),
@@ -104,8 +105,8 @@ test('a dry run counts the requests and sends nothing; --yes creates each line o
 });
 
 test('other resources are created one by one, and are in the warehouse if the API has a list of them', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice }) => {
-    await sluice('sync');
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync(...MAIN);
     const invoices = file(
       'invoices.csv',
       `customer_id,date,items,notes\n7,2024-02-29,"[{""description"":""Work"",""amount"":10.1,""qty"":3}]",pushed\n`,
@@ -161,8 +162,8 @@ test('two pushes of one resource do not run at the same time; wrong usage is rep
 });
 
 test('a line that an answered batch does not report is not sent again before answers no longer lag (SOURCE_LAG_SECONDS)', async () => {
-  await withInstallation({ variants: { batch: 'all' } }, async ({ sandbox, env: given, sluice }) => {
-    await sluice('sync', 'customers');
+  await withInstallation({ variants: { batch: 'all' } }, async ({ sandbox, env: given, sync }) => {
+    await sync('customers');
     const path = file('lag.csv', `${customersCsv(3)}Pushed wrongly,büro@müller.example\n`);
     const push = begin(['push', 'customers', path, '--yes'], { env: { ...given, SOURCE_LAG_SECONDS: '3600' } });
     await until(() => push.stderr().includes('until the source shows'));

@@ -19,6 +19,8 @@ import { openSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sa
 import { DAY } from '../../src/clock.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
+import type { TestResource } from '../support/resources.ts';
+import { openEngine, serveOrders } from '../support/source.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -151,6 +153,8 @@ export interface Installation {
   readonly test: TestDatabase;
   readonly env: Readonly<Record<string, string>>;
   readonly sluice: (...args: string[]) => Promise<Ended>;
+  /** What `sluice sync` of these lists leaves in the warehouse, in a third of its time: no process starts. */
+  readonly sync: (...resources: TestResource[]) => Promise<void>;
 }
 
 /** A source, a migrated database, and the settings for both. */
@@ -169,7 +173,13 @@ export async function withInstallation(
         // Rows come and go within seconds, and the sandbox answers with its latest state.
         SOURCE_LAG_SECONDS: '0',
       };
-      await fn({ sandbox, database, test, env, sluice: (...args) => run(args, { env }) });
+      const sync = async (...resources: TestResource[]) => {
+        const engine = await openEngine(database, sandbox, { limit: 100_000, resources });
+        const orders = await serveOrders(engine, 'sync');
+        await engine.close();
+        expect(orders.map(({ state, reason }) => reason ?? state)).toEqual(resources.map(() => 'done'));
+      };
+      await fn({ sandbox, database, test, env, sluice: (...args) => run(args, { env }), sync });
     });
   } finally {
     await sandbox.close();
@@ -178,7 +188,7 @@ export async function withInstallation(
 
 /** Waits until the condition holds; otherwise the test ends by its time-out. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 20));
+  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 50));
 }
 
 /** The compiled program, for those who start it themselves. */

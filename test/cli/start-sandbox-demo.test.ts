@@ -1,9 +1,8 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { RARELY } from '../processes/service/service-state.ts';
 import { differences } from '../support/compare.ts';
+import { makeServerFolder } from '../support/postgres.ts';
 import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
@@ -46,9 +45,7 @@ test('sandbox answers until it is stopped', async () => {
 });
 
 test('demo needs no settings and shows equal tables, and stop-db stops its server', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'sluice-demo-'));
-  // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
-  chmodSync(cwd, 0o755);
+  const cwd = await makeServerFolder();
   try {
     const { code, stdout, stderr } = await run(['demo'], { cwd });
     expect([code, stderr]).toEqual([0, expect.stringContaining('invoices: done')]);

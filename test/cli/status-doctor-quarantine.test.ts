@@ -23,12 +23,12 @@ test('status shows a problem once: an incident replaces the failed run that caus
 });
 
 test('status, doctor and quarantine fit 100 columns', async () => {
-  await withInstallation({}, async ({ sandbox, sluice, test }) => {
+  await withInstallation({}, async ({ sandbox, sluice, sync, test }) => {
     const before = await sluice('status', '--json');
     expect(before.json().resources).toMatchObject(ALL.map(() => ({ rows: 0 })));
     const [invoice] = sandbox.rows('invoices');
     sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });
-    await sluice('sync', ...MAIN);
+    await sync(...MAIN);
 
     const status = await sluice('status');
     expect([status.code, status.stderr]).toEqual([0, '']);

@@ -25,20 +25,20 @@ test('sync reads everything, and the next sync finds nothing to write', async ()
 });
 
 test('verify reports differences and exits with 1; --repair makes the warehouse equal', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice }) => {
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
     const unread = await sluice('verify');
     expect([unread.code, unread.stdout]).toEqual([
       1,
       'Nothing was read yet, so there is nothing to compare. Next: sluice sync\n',
     ]);
     expect(sandbox.stats.total).toBe(0);
-    await sluice('sync', 'customers');
+    await sync('customers');
     const half = await sluice('verify', 'customers', 'invoices');
     expect([half.code, half.stdout]).toEqual([
       1,
       expect.stringMatching(/^Not compared, because never read in full \(next: sluice sync\) or .*\n {2}invoices /m),
     ]);
-    await sluice('sync', ...MAIN);
+    await sync(...MAIN);
     expect((await sluice('verify', ...MAIN, '--json')).json().equal).toBe(true);
 
     sandbox.insert('customers', { ...[...sandbox.rows('customers')][0], account: 'New' } as never);
@@ -94,8 +94,8 @@ test('requests of doctor before the first migration are not shown as those of ot
 });
 
 test('a row that comes back counts once as new', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice }) => {
-    await sluice('sync', 'customers');
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync('customers');
     const [customer] = sandbox.rows('customers');
     const id = customer?.id as number;
     sandbox.remove('customers', id);
@@ -159,10 +159,10 @@ test('verify names the records that cannot be read, also those without a readabl
 });
 
 test('verify counts quarantined records, and calls nothing equal while there are any', async () => {
-  await withInstallation({}, async ({ sandbox, sluice }) => {
+  await withInstallation({}, async ({ sandbox, sluice, sync }) => {
     const [invoice] = sandbox.rows('invoices');
     sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });
-    await sluice('sync', ...MAIN);
+    await sync(...MAIN);
     const report = await sluice('verify', 'invoices');
     expect(report.code).toBe(1);
     expect(report.stdout).toMatch(/^invoices +0 +0 +0 +1 +\d+$/m);

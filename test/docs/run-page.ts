@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { builtProgram } from '../cli/run-command.ts';
+import { makeServerFolder } from '../support/postgres.ts';
 import { type Block, blocksOf, ROOT, runnable } from './documents.ts';
 
 /** Programs of which a machine for tests need not have any: their lines are read by the shell, and do nothing. */
@@ -28,9 +28,8 @@ export interface Ended {
 
 /** Runs all command blocks and queries of a page, in order, in one shell and one empty folder. Ends at the first command that fails. */
 export async function runPage(document: string, options: PageOptions): Promise<Ended> {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-page-'));
-  // Run as root, the embedded server belongs to an unprivileged user, who has to be able to enter.
-  chmodSync(folder, 0o755);
+  // The embedded server runs in it.
+  const folder = await makeServerFolder();
   const [programs, servers, home] = ['programs', 'servers', 'home'].map(name => join(folder, name)) as [
     string,
     string,

@@ -1,17 +1,14 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
+import { makeServerFolder } from '../support/postgres.ts';
 
 const log = createLog({ level: 'warn' });
 
 /** Brackets a data folder in which the command line starts an embedded server of its own. */
 export async function withDataDir(fn: (dataDir: string) => Promise<void>): Promise<void> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-own-'));
-  // Run as root, the server belongs to an unprivileged user, who has to be able to enter.
-  await chmod(dataDir, 0o755);
+  const dataDir = await makeServerFolder();
   try {
     await fn(dataDir);
   } finally {

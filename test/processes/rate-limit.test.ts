@@ -25,7 +25,7 @@ const LIMITS = {
 
 test.concurrent('three processes on one source, one of them killed and restarted, never exceed its limit, and all finish', async () => {
   await withInstallation(
-    { ...SOURCE, size: { customers: 3000, invoices: 3000, transactions: 3000 } },
+    { ...SOURCE, size: { customers: 2000, invoices: 2000, transactions: 2000 } },
     async ({ sandbox, database, env }) => {
       const start = (resource: string) => begin(['sync', resource, '--json'], { env: { ...env, ...LIMITS } });
       const resources = ['customers', 'invoices', 'transactions'];

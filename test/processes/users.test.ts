@@ -8,6 +8,7 @@ import { openSandbox } from '../../sandbox/sandbox.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { differences } from '../support/compare.ts';
+import { MAIN } from '../support/resources.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
 
@@ -32,7 +33,8 @@ for (const { name, uid, gid } of USERS) {
     const cwd = await mkdtemp(join(tmpdir(), 'sluice-user-'));
     await chmod(cwd, 0o755);
     if (uid !== undefined) await chown(cwd, uid, gid);
-    const sandbox = await openSandbox({ rateLimit: 0 });
+    const size = { customers: 60, invoices: 90, transactions: 120 };
+    const sandbox = await openSandbox({ size, rateLimit: 0 });
     const env = {
       PATH: process.env.PATH ?? '',
       HOME: uid === undefined ? (process.env.HOME ?? '') : '/nonexistent',
@@ -54,7 +56,7 @@ for (const { name, uid, gid } of USERS) {
       return { code, stdout, stderr };
     };
     try {
-      const first = await sluice('sync');
+      const first = await sluice('sync', ...MAIN);
       expect([first.code, first.stderr]).toEqual([0, expect.stringContaining('Setting up Postgres in ')]);
       const url = JSON.parse((await sluice('status', '--json')).stdout).database;
       const log = createLog({ level: 'warn' });

@@ -8,7 +8,7 @@ import { noteTroubles, openIncidents } from '../../src/warehouse/ledgers/inciden
 import { endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
-import { scheduled } from '../support/resources.ts';
+import { MAIN, scheduled } from '../support/resources.ts';
 import { ask } from './with-service.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -130,7 +130,7 @@ test('two services with a wrong key send one alert, and one more when the key is
   });
   await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve));
   const { port } = receiver.address() as AddressInfo;
-  await withInstallation({}, async ({ database, env }) => {
+  await withInstallation({}, async ({ database, env, sync }) => {
     const alerting = { ...env, ...RARE, ALERT_WEBHOOK_URL: `http://127.0.0.1:${port}/hook-secret-9` };
     const stop = async (service: ReturnType<typeof begin>) => {
       service.child.kill('SIGTERM');
@@ -144,7 +144,7 @@ test('two services with a wrong key send one alert, and one more when the key is
       expect.stringMatching(/^Sluice: API key rejected \(main\)\n(?!.*wrong-key-7)/s),
     ]);
 
-    expect((await run(['sync'], { env })).code).toBe(0);
+    await sync(...MAIN);
     const healed = begin(['start'], { env: alerting });
     await until(() => alerts.length > 1);
     await stop(healed);

@@ -197,7 +197,7 @@ const KIB = 1024;
 /** Ample: none takes 50 ms on an idle machine. A quadratic expression takes minutes at 1 MiB, and fails here at 16 or 64 KiB. */
 const MOST_MS = 500;
 /** So many of the slowest shapes are tried at 1 MiB; one that takes quadratic time is the slowest at 64 KiB already. */
-const SLOWEST = 5;
+const SLOWEST = 2;
 /** A shorter time says nothing of its growth. */
 const NOTICED_MS = 3;
 

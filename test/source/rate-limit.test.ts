@@ -54,7 +54,7 @@ describe('X-RateLimit-Reset and Retry-After', () => {
         if (parsed.limit !== undefined) expect(Number.isSafeInteger(parsed.limit) && parsed.limit >= 1).toBe(true);
         if (parsed.remaining !== undefined) expect(Number.isSafeInteger(parsed.remaining)).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 });

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import type pg from 'pg';
+import pg from 'pg';
 import { inject } from 'vitest';
 import { declareTables } from '../../src/engine/records/declare-table.ts';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
-import { withClient } from './ask.ts';
 import { JOBS } from './resources.ts';
 
 /** The settings with which every test database was migrated. */
@@ -30,21 +29,20 @@ export interface TestDatabase {
 /** Creates a database for one test, cloned from the migrated template (`{ empty: true }`: without tables). */
 export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
   const server = inject('postgresUrl');
+  const client = await admin();
   const name = `test_${randomBytes(6).toString('hex')}`;
   const template = options.empty ? 'template0' : inject('postgresTemplate');
-  await asAdmin(server, async client => {
-    const { rows } = await client.query<{ copies: boolean }>(
-      "select current_setting('server_version_num')::int < 150000 as copies",
-    );
-    // Copying the files takes 120 ms, through the WAL 340 ms. Before Postgres 15, files are always copied.
-    await client.query(`create database ${name} template ${template}${rows[0]?.copies ? '' : ' strategy file_copy'}`);
-  });
+  const { rows } = await client.query<{ copies: boolean }>(
+    "select current_setting('server_version_num')::int < 150000 as copies",
+  );
+  // Copying the files takes 120 ms, through the WAL 340 ms. Before Postgres 15, files are always copied.
+  await client.query(`create database ${name} template ${template}${rows[0]?.copies ? '' : ' strategy file_copy'}`);
   const url = inDatabase(server, name);
   return {
     url,
     adminUrl: inDatabase(inject('postgresAdminUrl'), name),
     open: (applicationName = 'test') => openDatabase({ url, applicationName, log: createLog({ level: 'warn' }) }),
-    drop: () => asAdmin(server, client => dropUnused(client, name)),
+    drop: async () => dropUnused(await admin(), name),
   };
 }
 
@@ -90,5 +88,17 @@ async function leak(client: pg.Client, name: string, cause: unknown): Promise<Er
   return new Error(`The test left connections open:\n${rows.map(row => row.session).join('\n')}`, { cause });
 }
 
-const asAdmin = <T>(url: string, fn: (client: pg.Client) => Promise<T>): Promise<T> =>
-  withClient(url, fn, 'test admin');
+let opened: Promise<pg.Client> | undefined;
+
+/** One connection for all tests of this process. It ends with the process. */
+function admin(): Promise<pg.Client> {
+  opened ??= (async () => {
+    const client = new pg.Client({ connectionString: inject('postgresUrl'), application_name: 'test admin' });
+    client.on('error', () => {
+      opened = undefined;
+    });
+    await client.connect();
+    return client;
+  })();
+  return opened;
+}

@@ -66,6 +66,14 @@ async function folderForServers(): Promise<string> {
   return tmpdir();
 }
 
+/** A folder for a server of a test's own, which the test stops and removes. */
+export async function makeServerFolder(): Promise<string> {
+  const folder = await mkdtemp(join(await folderForServers(), `sluice-test-${process.pid}-`));
+  // If root runs the tests, the server belongs to an unprivileged user, who needs access.
+  await chmod(folder, 0o755);
+  return folder;
+}
+
 /** Stops the servers of killed runs, which would keep their memory. */
 async function stopLeftOver(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
@@ -79,11 +87,8 @@ async function stopLeftOver(folder: string): Promise<void> {
 export async function startServer(
   log: ReturnType<typeof createLog>,
 ): Promise<{ url: string; adminUrl: string; stop: () => Promise<void> }> {
-  const folder = await folderForServers();
-  await stopLeftOver(folder);
-  const dataDir = await mkdtemp(join(folder, `sluice-test-${process.pid}-`));
-  // If root runs the tests, the server belongs to an unprivileged user, who needs access.
-  await chmod(dataDir, 0o755);
+  await stopLeftOver(await folderForServers());
+  const dataDir = await makeServerFolder();
   // Databases live for seconds: vacuuming them is wasted work.
   const settings = {
     fsync: 'off',

@@ -49,8 +49,8 @@ async function connect(
 
 test('an agent finds the tables, queries them, and learns how fresh and complete the answer is', async () => {
   await withInstallation({}, async installation => {
-    const { sluice, database } = installation;
-    await sluice('sync', 'customers', 'invoices');
+    const { sync, database } = installation;
+    await sync('customers', 'invoices');
     await withAgent(installation, [], async (call, client) => {
       const { tools } = await client.listTools();
       expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
@@ -105,8 +105,8 @@ test('an agent finds the tables, queries them, and learns how fresh and complete
 
 test('an agent can change nothing: no write, no secret, no order, and errors say what to do', async () => {
   await withInstallation({}, async installation => {
-    const { sluice, database, env } = installation;
-    await sluice('sync', 'customers');
+    const { sync, database, env } = installation;
+    await sync('customers');
     await database.query(
       `insert into sluice.receivers (source, secret, made_at) values ('main', 'a-secret-address', now())`,
     );
@@ -137,8 +137,8 @@ test('an agent can change nothing: no write, no secret, no order, and errors say
 
 test('with --allow-orders, an agent may order a backfill', async () => {
   await withInstallation({}, async installation => {
-    const { sluice, database } = installation;
-    await sluice('sync', 'invoices');
+    const { sync, database } = installation;
+    await sync('invoices');
     await withAgent(installation, ['--allow-orders'], async call => {
       expect(
         (await call('order_backfill', { resource: 'invoices', from: '2025-01-01', to: '2025-12-31' })).value(),

@@ -1,17 +1,28 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 
 describe('the command', () => {
   const COMMAND = fileURLToPath(new URL('../conformance.ts', import.meta.url));
   const root = fileURLToPath(new URL('../../..', import.meta.url));
+  // Two folders below the root, as the source: it reads the names of the jobs from there.
+  const compiled = join(root, `node_modules/.cache/conformance-${process.pid}.mjs`);
+  beforeAll(async () => {
+    await build({
+      ...{ entryPoints: [COMMAND], outfile: compiled, bundle: true, packages: 'external' },
+      ...{ platform: 'node', format: 'esm' },
+    });
+  });
+  afterAll(() => rm(compiled));
   const call = async (given: string[], key?: string) => {
     const { SOURCE_API_KEY: _, ...environment } = process.env;
     const env = { ...environment, ...(key === undefined ? {} : { SOURCE_API_KEY: key }) };
-    const parts = ['--import', 'tsx', COMMAND, ...given];
+    const parts = [compiled, ...given];
     return promisify(execFile)(process.execPath, parts, { cwd: root, env }).then(
       ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
       (error: { code: number; stdout: string; stderr: string }) => error,

@@ -91,7 +91,7 @@ test('windows that were cut anew follow each other without gap or overlap, with 
       for (const { slice, rows } of windows) expect(rows).toBe(rowsIn(rowsOn, slice));
       expect(sum(after, ({ changed }) => changed)).toBeCloseTo(sum(list, ({ changed }) => changed));
     }),
-    { numRuns: 120 },
+    { numRuns: 30 },
   );
 });
 
@@ -102,7 +102,7 @@ test('no part is proven better than what it was cut from', () => {
         for (const before of inOrder(list))
           if (overlap(entry.slice, before.slice)) expect(entry.provenAt).toBeLessThanOrEqual(before.provenAt as number);
     }),
-    { numRuns: 80 },
+    { numRuns: 20 },
   );
 });
 
@@ -115,7 +115,7 @@ test('cutting again changes nothing, as far as nothing was learnt meanwhile', ()
       const once = cutAnew({ ...list, entries: new Map(unlearnt) }, rowsOn);
       expect(cutWindows(once, { today: TODAY, now: NOW, rowsOn, keep: [] })).toBeNull();
     }),
-    { numRuns: 120 },
+    { numRuns: 30 },
   );
 });
 
@@ -128,7 +128,7 @@ test('what is due, and what others refer to, stays as it is', () => {
       for (const entry of windows)
         if (entry.dueSince !== null || entry === kept) expect(after.entries.get(sliceText(entry.slice))).toBe(entry);
     }),
-    { numRuns: 80 },
+    { numRuns: 20 },
   );
 });
 
@@ -139,7 +139,7 @@ test('the first day to count is that of the first window that may be cut', () =>
       const counted = new Map([...rowsOn].filter(([day]) => first !== null && first <= day));
       expect(cutAnew(list, counted)).toEqual(cutAnew(list, rowsOn));
     }),
-    { numRuns: 80 },
+    { numRuns: 20 },
   );
 });
 

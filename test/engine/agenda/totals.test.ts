@@ -192,7 +192,7 @@ test('in 2,000 generated lists, a total is requested only of a month that was re
         expect(question.age).toBeLessThanOrEqual(Math.min(readHoursAgo ?? 0, askedHoursAgo ?? 100) + 1e-6);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 

@@ -108,7 +108,7 @@ test('sums are compared to the cent, as numbers or text; an absent or non-numeri
   for (const said of [undefined, null, 'none', {}]) expect(reasonFor(said, { income: '0' })).toContain('income');
 });
 
-test('in 10,000 generated cases, windows become due exactly if trusted totals newly differ by a cent or more', () => {
+test('in generated cases, windows become due exactly if trusted totals newly differ by a cent or more', () => {
   const cents = fc.integer({ min: -1000, max: 1000 });
   fc.assert(
     fc.property(cents, cents, fc.constantFrom(null, 'agree'), fc.boolean(), (said, stored, trust, knew) => {
@@ -118,6 +118,6 @@ test('in 10,000 generated cases, windows become due exactly if trusted totals ne
       const { due } = compare(listOf(trust, { '2025-11': knew ? reason : null }), totals);
       expect(due.length > 0).toBe(trust === 'agree' && said !== stored && !knew);
     }),
-    { numRuns: 10_000 },
+    { numRuns: 1000 },
   );
 });

@@ -71,7 +71,7 @@ test('however id intervals are proven, the ranges stay a partition, and the proo
       const found = ids.map(id => partition(list).find(({ slice }) => holdsId(slice as IdSlice, String(id)))?.provenAt);
       expect(found).toEqual(ids.map(id => provenAt.get(id) ?? null));
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -114,7 +114,7 @@ test('however windows are cut and proven, they stay a partition, and only days t
       const holding = days.map(day => windows.filter(each => overlap(each, { by: 'date', from: day, to: day })).length);
       expect(holding).toEqual(days.map(() => 1));
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 

@@ -36,7 +36,10 @@ const idsOf = (sandbox: Sandbox, resource: 'tickets' | 'transactions' | 'invoice
 const CAPS = [4, 7, 11, 19, 37, 137, 300, 999, 1000, 1001, 2000];
 const PAGINGS = ['whole', 'no-meta'];
 const ORDERS = ['id-desc', 'id-asc'];
-const cases = CAPS.flatMap(cap => PAGINGS.flatMap(paging => ORDERS.map(order => ({ cap, paging, order }))));
+/** Each cap with each paging, in one order after the other: every two of them meet. Large lists take long, so each of these has one paging. */
+const cases = PAGINGS.flatMap((paging, nth) =>
+  CAPS.map((cap, index) => ({ cap, paging, order: ORDERS[(index + nth) % 2] as string })),
+).filter(({ cap, paging }) => cap < 999 || paging === PAGINGS[Math.floor(CAPS.indexOf(cap) / 2) % 2]);
 
 test.each(cases)(
   'a list that shows at most $cap rows (paging=$paging, $order) loses no live row and is never called complete',
@@ -50,7 +53,7 @@ test.each(cases)(
     for (let count = idsOf(sandbox, 'tickets').length; count < cap + 9; count++) sandbox.insert('tickets', ticket());
     await withDatabase(async database => {
       const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['tickets'] });
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 3; round++) {
         const [done] = await serveOrders(engine, 'sync', { whole: true });
         await check(database, sandbox, ['tickets']);
         const { rows } = await database.query<{ complete: boolean }>(
@@ -58,7 +61,7 @@ test.each(cases)(
         );
         expect(rows, done?.reason ?? '').toEqual([{ complete: false }]);
         for (let n = 0; n < 5; n++) sandbox.insert('tickets', ticket());
-        if (round % 2 === 1) for (const id of idsOf(sandbox, 'tickets').slice(-20, -17)) sandbox.remove('tickets', id);
+        if (round === 0) for (const id of idsOf(sandbox, 'tickets').slice(-20, -17)) sandbox.remove('tickets', id);
       }
       await engine.close();
     });
@@ -107,11 +110,12 @@ const invoice = (customer_id: number, date: string) => ({
   },
 });
 
-/** Each cap with each paging, in one order after the other: every two of them meet. */
-const filtered = PAGINGS.flatMap((paging, nth) => [
-  ...CAPS.map((cap, index) => ({ paging, order: ORDERS[(index + nth) % 2] as string, cap, of: 'lists' })),
-  ...ORDERS.flatMap(order => ['filtered', 'unfiltered'].map(of => ({ paging, order, cap: 300, of }))),
-]);
+const filtered = [
+  ...cases.map(each => ({ ...each, of: 'lists' })),
+  ...PAGINGS.flatMap(paging =>
+    ORDERS.flatMap(order => ['filtered', 'unfiltered'].map(of => ({ paging, order, cap: 137, of }))),
+  ),
+];
 
 test.each(filtered)(
   'date windows show all of a list that shows at most $cap rows of $of (paging=$paging, $order)',
@@ -122,10 +126,10 @@ test.each(filtered)(
       rateLimit: 0,
       variants,
     });
-    fill(sandbox, 'transactions', 3 * cap);
+    fill(sandbox, 'transactions', cap < 999 ? 3 * cap : cap + 300);
     await withDatabase(async database => {
       const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['transactions'] });
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const [done] = await serveOrders(engine, 'sync', { whole: true });
         expect(done?.reason ?? done?.state).toBe('done');
         await check(database, sandbox, ['transactions']);

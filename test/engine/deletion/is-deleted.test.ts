@@ -175,18 +175,18 @@ const anyStrategy = fc
   .map(({ confirmation, membership }) => strategy(confirmation, { membership }));
 const anyValue = fc.option(fc.constantFrom('3', '4'));
 
-test('in 10,000 generated cases, no single reading deletes a row with an id', () => {
+test('in generated cases, no single reading deletes a row with an id', () => {
   fc.assert(
     fc.property(anyLacks, anyValue, anyClaims, anyStrategy, (all, value, list, its) => {
       const single = { key: '7', value, lacks: all.slice(0, 1) };
       // A cover that is complete since is the second reading.
       expect(isDeleted(single, { ...list, coveredSince: null }, its)).toBe(false);
     }),
-    { numRuns: 10_000 },
+    { numRuns: 1000 },
   );
 });
 
-test('in 10,000 generated cases, further readings that lack a row never revoke its deletion', () => {
+test('in generated cases, further readings that lack a row never revoke its deletion', () => {
   fc.assert(
     fc.property(anyLacks, anyValue, anyClaims, anyStrategy, anySlice, (before, value, list, its, slice) => {
       fc.pre(its.confirmation !== 'neighbours');
@@ -194,6 +194,6 @@ test('in 10,000 generated cases, further readings that lack a row never revoke i
       if (isDeleted({ key: '7', value, lacks: before }, list, its))
         expect(isDeleted({ key: '7', value, lacks: [...before, { slice, at }] }, list, its)).toBe(true);
     }),
-    { numRuns: 10_000 },
+    { numRuns: 1000 },
   );
 });

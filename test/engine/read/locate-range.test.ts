@@ -92,7 +92,7 @@ test('a page proves only ids of which it shows every row', () => {
       if (interval === null) return;
       expect(source.ids.filter(id => isWithin(interval, id) && !shown.ids?.includes(id))).toEqual([]);
     }),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -107,7 +107,7 @@ test('if the stored rows match the source, the first page requested holds the st
         expect(isWithin(found.interval, next)).toBe(true);
       }
     }),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -123,7 +123,7 @@ test('a search ends after the first page and five corrections, however much the 
         expect(places.length).toBeLessThanOrEqual(6);
       },
     ),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -150,6 +150,6 @@ test('every address behind the start reaches further and leaves out no row, and 
       }
       if (total !== null) expect(count).toBeLessThan(120);
     }),
-    { numRuns: 3000 },
+    { numRuns: 1000 },
   );
 });

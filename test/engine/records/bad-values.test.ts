@@ -196,31 +196,33 @@ async function storedIn(
 const UNREADABLE = ['null', '"text"', '[1]', '17', '{"id":9223372036854775808}', '{"id":null}', '{"id":"seven"}'];
 
 test.each([
-  ...UNREADABLE.map(text => ['invoices', text] as const),
-  ['customers', 'null'],
-  ['customers', '{"id":9223372036854775808}'],
-  ...['null', '"text"', '[1]', '17', '{"id":9223372036854775808}'].map(text => ['transactions', text] as const),
-  ['transactions', '{"id":"seven"}'],
+  ['invoices', UNREADABLE],
+  ['customers', ['null', '{"id":9223372036854775808}']],
+  // Their ids may be absent.
+  ['transactions', UNREADABLE.filter(text => text !== '{"id":null}')],
 ] as const)(
-  '%s: a row %s is quarantined, the others are read, and a corrected row leaves quarantine',
-  async (list, text) => {
-    const rows = new Map(Array.from({ length: 8 }, (_, n) => [n + 1, { text: good(n + 1, list) } as OwnRow]));
+  '%s: rows %j are quarantined, the others are read, and corrected rows leave quarantine',
+  async (list, texts) => {
+    const all = Array.from({ length: 7 + texts.length }, (_, n) => n + 1);
+    const wrong = new Map(texts.map((text, nth) => [nth + 4, text]));
+    const rows = new Map(all.map(id => [id, { text: wrong.get(id) ?? good(id, list) } as OwnRow]));
     const lists: OwnLists = { customers: new Map(), invoices: new Map(), transactions: new Map(), [list]: rows };
-    rows.set(4, { text });
     await withDatabase(async database => {
       const engine = await openEngine(database, await openOwnSource(lists), { limit: 100_000, resources: [list] });
       const ids = async () =>
-        (await database.query<{ id: string }>(`select id::text as id from warehouse.${list} order by id`)).rows.map(
-          row => Number(row.id),
+        (await database.query<{ id: string }>(`select id from warehouse.${list} order by id`)).rows.map(row =>
+          Number(row.id),
         );
       await sync(engine);
-      expect(await ids()).toEqual([1, 2, 3, 5, 6, 7, 8]);
-      expect(await listQuarantine(database.kysely, 'main', 10)).toMatchObject([
-        { key: expect.stringMatching(/^\?/), payload: text.replace('9223372036854775808', '"9223372036854775808"') },
-      ]);
-      rows.set(4, { text: good(4, list) });
+      expect(await ids()).toEqual(all.filter(id => !wrong.has(id)));
+      const records = await listQuarantine(database.kysely, 'main', 10);
+      for (const { key } of records) expect(key).toMatch(/^\?/);
+      expect(records.map(({ payload }) => payload).sort()).toEqual(
+        texts.map(text => text.replace('9223372036854775808', '"9223372036854775808"')).sort(),
+      );
+      for (const id of wrong.keys()) rows.set(id, { text: good(id, list) });
       expect(await sync(engine)).toEqual(['done']);
-      expect(await ids()).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+      expect(await ids()).toEqual(all);
       expect(await listQuarantine(database.kysely, 'main', 10)).toEqual([]);
       await engine.close();
     });

@@ -42,7 +42,7 @@ describe('decimals', () => {
         expect(plain).toMatch(/^(-?[1-9]\d*|-?0(?=\.)|0)(\.\d*[1-9])?$/);
         expect(exactOf(plain)).toBe(scaled(mantissa, exponent));
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 

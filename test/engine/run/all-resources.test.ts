@@ -9,7 +9,7 @@ import { ALL } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 const OTHERWISE: Partial<Variants>[] = [];
-for (const random = createRandom(11); OTHERWISE.length < 10; ) {
+for (const random = createRandom(11); OTHERWISE.length < 5; ) {
   const variants = { ...chooseVariants(random, {}, { others: true, seed: 11 }), fault: 'none', stale: 'no' } as const;
   if (isHonest(variants)) OTHERWISE.push(variants);
 }

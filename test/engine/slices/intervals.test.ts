@@ -22,7 +22,7 @@ test('the parts beside a hole are the slice without the hole, each id once', () 
       const holding = parts.filter(part => contains(part, id)).length;
       expect(holding).toBe(contains(slice, id) && !contains(hole, id) ? 1 : 0);
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 
@@ -52,7 +52,7 @@ test('a page address always covers the wanted offset, and exceeds the page size 
       if (limit > size) for (let each = 1; each <= size; each++) expect((offset + 1) % each).toBe(0);
       if (limit < Math.floor(size * 0.8)) expect((offset + 1) % size).toBe(0);
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 

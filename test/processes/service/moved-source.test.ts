@@ -89,7 +89,7 @@ test('one source of several that is another installation is an incident until it
     const message = expect.stringContaining('Source "graz" was read from') as string;
     expect(await incidents()).toEqual([{ source: 'graz', resource: null, kind: 'failed', message, isOver: false }]);
     expect(sandboxes[2]?.stats.total).toBe(0);
-    expect((await run(['sync', '--source', 'graz', '--moved'], { env, cwd })).code).toBe(0);
+    expect((await run(['sync', 'customers', '--source', 'graz', '--moved'], { env, cwd })).code).toBe(0);
     await until(async () => (await incidents()).every(({ isOver }) => isOver));
     service.child.kill('SIGTERM');
     const ended = await service.ended;

@@ -13,9 +13,11 @@ import { doneSlots, RARELY, SOURCE } from './service-state.ts';
 useBuild();
 vi.setConfig({ testTimeout: 240_000 });
 
+const SIZE = { customers: 100, invoices: 300, transactions: 300 };
+
 test('with two sources, the wrong key of one does not affect the other', async () => {
-  const vienna = await openSandbox({ ...SOURCE, apiKey: 'key-vienna', rateLimit: 0 });
-  const graz = await openSandbox({ ...SOURCE, seed: 2, apiKey: 'key-graz', rateLimit: 0 });
+  const vienna = await openSandbox({ ...SOURCE, size: SIZE, apiKey: 'key-vienna', rateLimit: 0 });
+  const graz = await openSandbox({ ...SOURCE, size: SIZE, seed: 2, apiKey: 'key-graz', rateLimit: 0 });
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-sources-'));
   const write = (name: string, url: string) => ({ name, url, api_key_from: `${name.toUpperCase()}_KEY` });
   writeFileSync(
@@ -58,7 +60,7 @@ test('with two sources, the wrong key of one does not affect the other', async (
 
     const right = { ...env, GRAZ_KEY: 'key-graz' };
     const own = { DATABASE_URL: url, GRAZ_KEY: 'key-graz' };
-    expect((await run(['sync', '--source', 'graz'], { env: own, cwd })).code).toBe(0);
+    expect((await run(['sync', ...MAIN, '--source', 'graz'], { env: own, cwd })).code).toBe(0);
     expect(await differences(inSchema(database, 'graz_books'), graz)).toEqual([]);
     const status = (await run(['status', '--json'], { env: right, cwd })).json();
     expect(status.sources).toMatchObject([{ source: 'vienna' }, { source: 'graz', schema: 'graz_books' }]);
@@ -80,8 +82,8 @@ test('the sources.json of docs/several-sources.md works as written', async () =>
   const document = readFileSync(new URL('../../../docs/several-sources.md', import.meta.url), 'utf8');
   const example = /```json\n(\[[\s\S]*?\])\n```/.exec(document)?.[1] ?? '';
   const sandboxes = [
-    await openSandbox({ ...SOURCE, rateLimit: 0 }),
-    await openSandbox({ ...SOURCE, seed: 2, rateLimit: 0 }),
+    await openSandbox({ ...SOURCE, size: SIZE, rateLimit: 0 }),
+    await openSandbox({ ...SOURCE, size: SIZE, seed: 2, rateLimit: 0 }),
   ];
   const [vienna, graz] = sandboxes.map(sandbox => sandbox.url) as [string, string];
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-readme-'));
@@ -89,17 +91,17 @@ test('the sources.json of docs/several-sources.md works as written', async () =>
   writeFileSync(join(cwd, 'sources.json'), written);
   await withDatabase(async (database, { url }) => {
     const env = { DATABASE_URL: url, VIENNA_KEY: 'sandbox-key', GRAZ_KEY: 'sandbox-key' };
-    const sync = await run(['sync'], { env, cwd });
-    expect([sync.code, sync.stdout]).toEqual([0, expect.stringMatching(/^graz invoices +2,000 /m)]);
+    const sync = await run(['sync', ...MAIN], { env, cwd });
+    expect([sync.code, sync.stdout]).toEqual([0, expect.stringMatching(/^graz invoices +300 /m)]);
     for (const [index, schema] of ['vienna', 'graz'].entries())
       expect(await differences(inSchema(database, schema), sandboxes[index] as Sandbox)).toEqual([]);
     // One key, one ledger: the smaller limit of the two holds for both.
     const { rows } = await database.query('select rate_limit from sluice.budgets');
     expect(rows).toEqual([{ rate_limit: 500 }]);
     const status = await run(['status', '--source', 'graz'], { env, cwd });
-    expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^invoices +2,000 /m)]);
+    expect([status.code, status.stdout]).toEqual([0, expect.stringMatching(/^invoices +300 /m)]);
     const sql = await run(['sql', '--source', 'graz', '--json', 'select count(*) from invoices'], { env, cwd });
-    expect(sql.json()).toEqual([{ count: 2000 }]);
+    expect(sql.json()).toEqual([{ count: 300 }]);
   });
   for (const sandbox of sandboxes) await sandbox.close();
   rmSync(cwd, { recursive: true });

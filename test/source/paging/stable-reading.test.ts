@@ -157,7 +157,7 @@ test('a list that does not change is read completely or reported as possibly cut
       const limit = goesOnForEver(each) ? (MAX_PASSES + 1) * MAX_PAGES : mostRequests(each);
       expect(played.requests).toBeLessThanOrEqual(limit);
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 
@@ -177,7 +177,7 @@ test('a list with pages that ends with an empty one is complete, counted or not,
       expect(played.requests).toBeLessThanOrEqual(passes * (pages + (isCounted ? 0 : 2)));
       expect(played.requests).toBeGreaterThanOrEqual(passes * pages);
     }),
-    { numRuns: 1000 },
+    { numRuns: 250 },
   );
 });
 
@@ -200,7 +200,7 @@ test('a complete reading shows all rows that existed throughout, although others
       if (played.outcome.kind === 'complete' && !isCapped(changed)) expect(missing(played)).toEqual([]);
       expect(played.requests).toBeLessThanOrEqual((MAX_PASSES + 1) * MAX_PAGES);
     }),
-    { numRuns: 1500 },
+    { numRuns: 300 },
   );
 });
 
@@ -212,7 +212,7 @@ test('a complete reading shows all rows that existed throughout, although others
       if (played.outcome.kind === 'complete' && !isCapped(changed)) expect(missing(played)).toEqual([]);
       expect(played.requests).toBeLessThanOrEqual((MAX_PASSES + 1) * MAX_PAGES);
     }),
-    { numRuns: 1500 },
+    { numRuns: 300 },
   );
 });
 
@@ -226,7 +226,7 @@ test('a counted list in another order at each request is read until all rows wer
       if (played.outcome.kind === 'complete') expect(missing(played)).toEqual([]);
       expect(played.requests).toBeLessThanOrEqual(mostRequests(shuffled));
     }),
-    { numRuns: 1000 },
+    { numRuns: 250 },
   );
   expect(outcomes).toEqual(new Set(['complete', 'count differs', 'never stable']));
 });
@@ -285,7 +285,7 @@ test('a slice that can be cut is cut instead of being read again and again', () 
       // Its ten pages, one to see that there are more, and one that is asked for twice.
       expect(requests).toBeLessThanOrEqual(12);
     }),
-    { numRuns: 2000 },
+    { numRuns: 400 },
   );
 });
 

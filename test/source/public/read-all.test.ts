@@ -51,7 +51,7 @@ test('each row is returned once, or the list fails because it may lack rows, wha
       } else expect(came).toEqual(list);
       expect(requests).toBeLessThanOrEqual(Math.ceil(list.length / length) + 2);
     }),
-    { numRuns: 2000 },
+    { numRuns: 1000 },
   );
 });
 
