@@ -11,23 +11,26 @@ const KEY = 'sandbox-key';
 /** Not every list: the report of each month takes a request, and no page is about it. */
 const SYNC = 'sluice sync customers invoices transactions';
 /** A customer who was deleted at the source and may be erased. */
-const DELETE_17 = `sluice sync customers invoices
-curl -sf -X DELETE -H "Authorization: Bearer $SOURCE_API_KEY" "$SOURCE_URL/api/v2/customers/17"
+const DELETE_17 = `curl -sf -X DELETE -H "Authorization: Bearer $SOURCE_API_KEY" "$SOURCE_URL/api/v2/customers/17"
 sluice sync customers`;
 
 /** What the reader of a page has at hand when its first command comes. */
 const BEFORE: Readonly<Record<string, string>> = {
   'docs/backfill.md': SYNC,
   'docs/bi.md': SYNC,
-  'docs/commands.md': `echo "$SOURCE_API_KEY" > key.txt; mkdir -p etc/bash_completion.d; ${DELETE_17}`,
+  'docs/commands.md': `echo "$SOURCE_API_KEY" > key.txt; mkdir -p etc/bash_completion.d; sluice sync customers invoices
+${DELETE_17}`,
   'docs/console.md': 'sluice start',
   'docs/coverage.md': SYNC,
   'docs/deploy.md': 'mkdir -p etc/sluice',
-  'docs/history.md': DELETE_17,
+  // Each of the eleven lists has a run, so that run 12 is the second of the customers.
+  'docs/history.md': `sluice sync
+${DELETE_17}`,
   'docs/push.md': `${SYNC}
 printf 'account,email\\nNew,new@example.com\\n' > new.csv
 echo '{"first_name":"Mia","last_name":"Fair"}' > fair.ndjson`,
-  'docs/security.md': DELETE_17,
+  'docs/security.md': `sluice sync customers invoices
+${DELETE_17}`,
   'docs/several-sources.md': 'echo "$JSON_OF_PAGE" > sources.json',
   'docs/tables.md': SYNC,
 };

@@ -144,7 +144,10 @@ test.each(filtered)(
   },
 );
 
-test.each(ORDERS.flatMap(order => [37, 137].map(cap => ({ order, cap }))))(
+test.each([
+  { order: 'id-desc', cap: 37 },
+  { order: 'id-asc', cap: 137 },
+])(
   "an invoice that moved is not deleted because its customer's list shows at most $cap rows ($order)",
   async ({ order, cap }) => {
     const variants = parseVariants(`order=${order},paging=no-meta,most-rows=${cap},most-rows-of=customer`);
