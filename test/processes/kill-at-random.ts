@@ -56,7 +56,7 @@ export async function killAtRandom(options: {
 async function killInOneWarehouse(kills: number, seed: number): Promise<Killed> {
   const random = createRandom(seed);
   const sandbox = await openSandbox({
-    size: { customers: 300, invoices: 900, transactions: 1500 },
+    size: { customers: 600, invoices: 2500, transactions: 4000 },
     seed,
     apiKey: KEY,
     rateLimit: 0,
