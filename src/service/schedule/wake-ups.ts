@@ -8,6 +8,8 @@ import { createReadingTurns, type Ended, type TurnOptions } from './reading-turn
 
 const AGAIN_MS = MINUTE;
 const RECONNECT_MS = 5 * SECOND;
+/** So long others are believed to read a source: whoever may log in to the database may say so. */
+const ELSEWHERE_MS = 5 * MINUTE;
 const CHANNEL = 'sluice_sources';
 
 /** What processes tell each other about a source: that something may be due, or that `by` has just read it. */
@@ -31,13 +33,19 @@ async function notify(database: Queryable, notice: Notice): Promise<void> {
  * repeated: what is due is in tables.
  */
 export function startWakeUps(
-  options: TurnOptions & { readonly database: Database; readonly sources: readonly string[] },
+  options: TurnOptions & {
+    readonly database: Database;
+    readonly sources: readonly string[];
+    /** The longest time without a turn here, however often others say that they have read a source. Default: five minutes. */
+    readonly elsewhereMs?: number;
+  },
 ): {
   /** Resolves when no source is awake any more. */
   stop(): Promise<void>;
 } {
-  const { database, sources, log } = options;
+  const { database, sources, elsewhereMs = ELSEWHERE_MS, log } = options;
   const by = randomUUID();
+  const turnEndedAt = new Map(sources.map(source => [source, performance.now()]));
   const stopping = new AbortController();
   const timers = new Map<string, NodeJS.Timeout>();
   const notifying = new Set<Promise<void>>();
@@ -57,6 +65,7 @@ export function startWakeUps(
   }
 
   function onEnd(source: string, ended: Ended): void {
+    turnEndedAt.set(source, performance.now());
     if (ended.how === 'unfinished') wake(source);
     else if (!stopping.signal.aborted) wakeIn(source, (ended.how === 'done' ? ended.againMs : null) ?? AGAIN_MS);
     // A process that fails to read a source does not keep the others from trying.
@@ -68,11 +77,14 @@ export function startWakeUps(
   }
 
   function onNotice({ is, source, by: sender }: Notice): void {
-    if (!sources.includes(source) || sender === by || stopping.signal.aborted) return;
+    const endedAt = turnEndedAt.get(source);
+    if (endedAt === undefined || sender === by || stopping.signal.aborted) return;
     if (is === 'due') wake(source);
-    else if (turns.drop(source)) wakeIn(source, AGAIN_MS);
+    else if (performance.now() - endedAt < elsewhereMs && turns.drop(source)) wakeIn(source, AGAIN_MS);
   }
 
+  // Unless the connection is there sooner.
+  for (const source of sources) wakeIn(source, RECONNECT_MS);
   const listening = keepListening(database, log, stopping.signal, {
     // Whatever happened until now may have been missed.
     onListening: () => sources.forEach(wake),

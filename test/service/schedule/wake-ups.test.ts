@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { MINUTE } from '../../../src/clock.ts';
 import { createLog } from '../../../src/log.ts';
 import { startWakeUps, wakeUp } from '../../../src/service/schedule/wake-ups.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
@@ -8,7 +9,7 @@ const log = createLog({ level: 'silent' });
 const PATIENCE = { timeout: 60_000 };
 
 /** A process that serves `sources`. `finish` ends the turns that are held open. */
-function startProcess(database: Database, sources: readonly string[], { holds = false } = {}) {
+function startProcess(database: Database, sources: readonly string[], { holds = false, elsewhereMs = MINUTE } = {}) {
   const woken: string[] = [];
   let finish: () => void = () => undefined;
   const finished = new Promise<void>(resolve => {
@@ -17,6 +18,7 @@ function startProcess(database: Database, sources: readonly string[], { holds = 
   const wakeUps = startWakeUps({
     database,
     sources,
+    elsewhereMs,
     most: 1,
     async wake(source) {
       woken.push(source);
@@ -68,6 +70,34 @@ test('what one process has read, another that still waits to read it does not re
     await until(() => expect(busy.woken).toContain('last'));
     await Promise.all([busy.stop(), idle.stop()]);
     expect(busy.woken).toEqual(['held', 'last']);
+  });
+});
+
+test('what others say that they have read is read here all the same once it was not for long', async () => {
+  await withDatabase(async database => {
+    const busy = startProcess(database, ['held', 'a'], { holds: true, elsewhereMs: 0 });
+    await until(() => expect(busy.woken).toEqual(['held']));
+    const heard: unknown[] = [];
+    const client = await database.connect('test');
+    client.on('notification', notice => heard.push(notice));
+    await client.query('listen sluice_sources');
+    await database.query("select pg_notify('sluice_sources', $1)", [
+      JSON.stringify({ is: 'read', source: 'a', by: 'x' }),
+    ]);
+    await until(() => expect(heard.length).toBe(1));
+    busy.finish();
+    await until(() => expect(busy.woken).toEqual(['held', 'a']));
+    await busy.stop();
+    await client.end();
+  });
+});
+
+test('a service that cannot listen reads all the same', async () => {
+  await withDatabase(async database => {
+    const connect = () => Promise.reject(new Error('too many connections'));
+    const { woken, stop } = startProcess({ ...database, connect }, ['a', 'b']);
+    await until(() => expect(woken).toEqual(['a', 'b']));
+    await stop();
   });
 });
 
