@@ -28,20 +28,20 @@ export interface TestDatabase {
 
 /** Creates a database for one test, cloned from the migrated template (`{ empty: true }`: without tables). */
 export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
-  const server = inject('postgresUrl');
-  const client = await admin();
   const name = `test_${randomBytes(6).toString('hex')}`;
+  const socket = inDatabase(inject('postgresSocketUrl'), name);
+  const client = await admin();
   const template = options.empty ? 'template0' : inject('postgresTemplate');
   const { rows } = await client.query<{ copies: boolean }>(
     "select current_setting('server_version_num')::int < 150000 as copies",
   );
   // Copying the files takes 120 ms, through the WAL 340 ms. Before Postgres 15, files are always copied.
   await client.query(`create database ${name} template ${template}${rows[0]?.copies ? '' : ' strategy file_copy'}`);
-  const url = inDatabase(server, name);
   return {
-    url,
+    url: inDatabase(inject('postgresUrl'), name),
     adminUrl: inDatabase(inject('postgresAdminUrl'), name),
-    open: (applicationName = 'test') => openDatabase({ url, applicationName, log: createLog({ level: 'warn' }) }),
+    open: (applicationName = 'test') =>
+      openDatabase({ url: socket, applicationName, log: createLog({ level: 'warn' }) }),
     drop: async () => dropUnused(await admin(), name),
   };
 }
@@ -93,7 +93,7 @@ let opened: Promise<pg.Client> | undefined;
 /** One connection for all tests of this process. It ends with the process. */
 function admin(): Promise<pg.Client> {
   opened ??= (async () => {
-    const client = new pg.Client({ connectionString: inject('postgresUrl'), application_name: 'test admin' });
+    const client = new pg.Client({ connectionString: inject('postgresSocketUrl'), application_name: 'test admin' });
     client.on('error', () => {
       opened = undefined;
     });

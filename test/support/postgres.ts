@@ -3,6 +3,7 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
+import { dataFolder } from '../../src/embedded-postgres/home-files.ts';
 import { isAlive } from '../../src/embedded-postgres/server-process.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
@@ -14,6 +15,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** A database on the test server, for a user who may create databases. */
     postgresUrl: string;
+    /** The same for pools of the test's own process, through a Unix socket where there is one. */
+    postgresSocketUrl: string;
     /** The same server for a superuser. */
     postgresAdminUrl: string;
     /** The migrated database from which every test database is cloned. */
@@ -25,9 +28,10 @@ declare module 'vitest' {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const log = createLog({ level: 'warn' });
   const given = process.env.TEST_DATABASE_URL;
-  const server = given ? { url: given, adminUrl: given, stop: async () => undefined } : await startServer(log);
+  const server = given ? useServer(given) : await startServer(log);
   const template = await createTemplate(server.url, log);
   project.provide('postgresUrl', server.url);
+  project.provide('postgresSocketUrl', server.socketUrl);
   project.provide('postgresAdminUrl', server.adminUrl);
   project.provide('postgresTemplate', template);
   return async () => {
@@ -84,9 +88,23 @@ async function stopLeftOver(folder: string): Promise<void> {
   }
 }
 
-export async function startServer(
-  log: ReturnType<typeof createLog>,
-): Promise<{ url: string; adminUrl: string; stop: () => Promise<void> }> {
+interface TestServer {
+  readonly url: string;
+  readonly socketUrl: string;
+  /** For a superuser. */
+  readonly adminUrl: string;
+  readonly stop: () => Promise<void>;
+}
+
+/** A server that someone else started. */
+export const useServer = (url: string): TestServer => ({
+  url,
+  socketUrl: url,
+  adminUrl: url,
+  stop: async () => undefined,
+});
+
+export async function startServer(log: ReturnType<typeof createLog>): Promise<TestServer> {
   await stopLeftOver(await folderForServers());
   const dataDir = await makeServerFolder();
   // Databases live for seconds: vacuuming them is wasted work.
@@ -98,10 +116,14 @@ export async function startServer(
     max_connections: '200',
     // Connections are as short-lived: planning each statement once, not six times, saves a seventh of the server's time.
     plan_cache_mode: 'force_generic_plan',
+    // In its data folder; a statement through it costs a quarter less than over TCP.
+    unix_socket_directories: "'.'",
   };
   const { url } = await openEmbedded({ dataDir, log, settings });
+  const { home } = await embeddedStatus(dataDir);
   return {
     url,
+    socketUrl: `${url}?host=${encodeURIComponent(dataFolder(home))}`,
     adminUrl: await adminOf(url, dataDir),
     async stop() {
       await stopEmbedded(dataDir);

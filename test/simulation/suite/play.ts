@@ -22,7 +22,7 @@ function allowSlowSeeds(): void {
 }
 
 async function play(seed: number, given: Given): Promise<void> {
-  const server = { url: inject('postgresUrl'), template: inject('postgresTemplate') };
+  const server = { socketUrl: inject('postgresSocketUrl'), template: inject('postgresTemplate') };
   const { problems } = await runSeed(server, seed, given);
   expect(problems, replay(seed, given)).toEqual([]);
 }
