@@ -41,8 +41,8 @@ export const reserveOf = (capacity: number): number => Math.min(Math.ceil(capaci
 
 /**
  * How many requests a lane is granted, or what it waits for. Live may use all that is free. The other lanes leave the reserve to live;
- * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`. TAKE in `ledger/ledger.ts`
- * is the same rule in SQL.
+ * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`. `kept` requests stay free in
+ * any case. TAKE in `ledger/ledger.ts` is the same rule in SQL; `test/budget/same-policy.test.ts` compares them.
  */
 export function decide(facts: Facts, lane: Lane, want: number, kept = 0): Decision {
   const decision = decideByOwn(facts, lane, want, kept);
@@ -102,7 +102,7 @@ export function serverWindowAfter(
 }
 
 /** What one answer changes about a key. An undefined field is left as it is. */
-export interface Observation {
+export interface LimitReport {
   /** Holds for one window, the server's where it is known. */
   readonly withheld: number | undefined;
   /** A limit below ours, which holds for one window; null when the server's limit does not lower ours. */
@@ -112,14 +112,14 @@ export interface Observation {
 }
 
 /**
- * What an answer reports about the limit. `used` includes this answer; in the server's window where it is known. `refusedForMs`: time since the first of the refusals, this one
- * among them, that came without another answer in between; 0 for a single one. A source that serves too many requests at once is no
- * reason to wait longer than it asks. SETTLE in `ledger/settle.ts` is the same rule in SQL.
+ * What an answer reports about the limit. `used` includes this answer; in the server's window where it is known. `refusedForMs`: time since
+ * the first of the refusals, this one among them, that came without another answer in between; 0 for a single one. A source that serves too
+ * many requests at once is no reason to wait longer than it asks. SETTLE in `ledger/settle.ts` is the same rule in SQL.
  */
 export function observe(
   { remaining, limit, blockedForMs, crowded }: Pick<Settlement, 'remaining' | 'limit' | 'blockedForMs' | 'crowded'>,
   key: { limit: number; windowMs: number; used: number; refusedForMs: number },
-): Observation {
+): LimitReport {
   const left = countOf(remaining);
   const serverLimit = countOf(limit);
   const repeatedMs = crowded ? 0 : Math.min(key.refusedForMs, key.windowMs, MAX_REPEATED_BLOCK_MS);

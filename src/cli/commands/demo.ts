@@ -178,7 +178,10 @@ const NAME = 'sluice_demo';
 
 const demoOf = (url: string): string => Object.assign(new URL(url), { pathname: `/${NAME}` }).href;
 
-/** A new database on the embedded server, so that a real warehouse beside it is never touched. It stays until the next demo. `work` gets the address of the login that may only read. */
+/**
+ * A new database on the embedded server, so that a real warehouse beside it is never touched. It stays until the next demo. `work` gets the
+ * address of the login that may only read.
+ */
 async function withDemoDatabase<T>(
   session: Session,
   work: (database: Database, url: string) => Promise<T>,

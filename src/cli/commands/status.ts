@@ -11,7 +11,7 @@ import { type FullState, readFullState } from '../../service/status/source-state
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
-import type { Spending } from '../../warehouse/reports/source-state.ts';
+import type { Spending } from '../../warehouse/reports/state-queries.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
@@ -65,7 +65,7 @@ async function readState(session: Session, database: Warehouse) {
   return { database: url, sources };
 }
 
-type SourceState = Awaited<ReturnType<typeof readSource>>;
+type ReadSource = Awaited<ReturnType<typeof readSource>>;
 
 async function readSource(session: Session, database: Database, source: SourceConfig) {
   const service = await isServiceRunning(database, source.name);
@@ -74,7 +74,7 @@ async function readSource(session: Session, database: Database, source: SourceCo
 }
 
 /** The open orders, each with what it still needs. */
-function ordersOf({ source, status: { orders, readAt, usage } }: SourceState) {
+function ordersOf({ source, status: { orders, readAt, usage } }: ReadSource) {
   const abreast = orders.filter(order => order.state !== 'paused').length;
   const left = (progress: OrderProgress) => estimateRemaining(progress, paceOf(source, usage), readAt, abreast);
   return orders.map(({ progress, ...order }) => ({ ...order, left: left(progress) }));
@@ -98,7 +98,7 @@ function documentOf(state: State) {
   return sources.length === 1 && only ? { database, ...only } : { database, sources };
 }
 
-function sourceDocument(state: SourceState) {
+function sourceDocument(state: ReadSource) {
   const { source, service, status } = state;
   return {
     source: source.name,
@@ -137,7 +137,7 @@ function draw(session: Session, state: State): string {
   return parts.join('\n').trimEnd();
 }
 
-function drawSource(session: Session, state: SourceState): string[] {
+function drawSource(session: Session, state: ReadSource): string[] {
   const { colors } = session.terminal;
   const { status, service } = state;
   const { timeZone } = state.source;
@@ -170,7 +170,7 @@ function serviceText(service: boolean, reader: FullState['reader']): string {
   return command ? `none; ${command}` : 'not running (start it: sluice start)';
 }
 
-function orderTable(state: SourceState): StatusTable {
+function orderTable(state: ReadSource): StatusTable {
   const at = (value: number | string) => minute(value, state.source.timeZone);
   return {
     head: ['order', 'kind', 'resource', 'state', 'created', 'requests left'],
@@ -183,7 +183,7 @@ function orderTable(state: SourceState): StatusTable {
 }
 
 /** Open incidents, and failed runs that no incident covers; each with its next step. */
-function problemsOf({ source, status }: SourceState): { problem: string; next: string | null }[] {
+function problemsOf({ source, status }: ReadSource): { problem: string; next: string | null }[] {
   const at = (value: string | null) => moment(value, source.timeZone);
   const { incidents, failed } = status;
   const uncovered = failed.filter(

@@ -2,7 +2,7 @@ import { groupBy } from '../../engine/group-by.ts';
 import { explain } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import { count, plural } from '../../service/format.ts';
-import type { UnprovenEnd } from '../../warehouse/reports/source-state.ts';
+import type { UnprovenEnd } from '../../warehouse/reports/state-queries.ts';
 import { table } from '../output/table.ts';
 import type { Outcome, Session } from '../session/session.ts';
 import type { OrderResult, ReadResult } from './complete-orders.ts';

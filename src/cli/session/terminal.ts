@@ -56,7 +56,10 @@ export function createTerminal(options: { json: boolean; color: boolean }) {
     show(document: unknown, text: () => string): void {
       stdout.write(`${options.json ? visibleJson(JSON.stringify(document, isoTimes, 2)) : toScreen(text())}\n`);
     },
-    /** Writes part of a streamed result, exactly, for programs read it too: its format makes text visible. Resolves when more can be written, with false once the reader is gone. */
+    /**
+     * Writes part of a streamed result, exactly, for programs read it too: its format makes text visible. Resolves when more can be written,
+     * with false once the reader is gone.
+     */
     async write(text: string): Promise<boolean> {
       begun = true;
       if (closed) return false;

@@ -17,7 +17,7 @@ export interface AgendaRules {
   readonly weights?: Readonly<Record<string, number>>;
   /** The mean delay, in hours, that a list should have. It takes the place of the list's weight. */
   readonly targets?: Readonly<Record<string, number>>;
-  /** No slice stays unproven for longer than so many sweeps, each the time that it takes to read everything once. Default: 5. */
+  /** No slice stays unread for longer than so many sweeps, each the time that it takes to read everything once. Default: 5. */
   readonly mostSweeps?: number;
 }
 

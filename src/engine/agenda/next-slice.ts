@@ -4,7 +4,7 @@ import { changeRate, type Prior } from './change-rates.ts';
 import { firstOf, scoreOf } from './worth.ts';
 
 /**
- * The next of the slices that an order has to read: those never read, the newest first, then those that no reading proved, then those where
+ * The next of the slices that a task has to read: those never read, the newest first, then those that no reading proved, then those where
  * most changed for their cost.
  */
 export function nextSlice(due: readonly Entry[], prior: Prior, now: number): Entry | undefined {

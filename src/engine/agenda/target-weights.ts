@@ -1,5 +1,5 @@
 import type { Part } from './parts.ts';
-import { requestsFor, rootsOf } from './worth.ts';
+import { requestsForDelay, rootsOf } from './worth.ts';
 
 /** A list that shares the request limit with others. */
 export interface SharingList {
@@ -32,19 +32,19 @@ export const MOST_FOR_TARGETS = 0.9;
  */
 export function weighTargets(
   lists: readonly SharingList[],
-  requestsAnHour: number,
+  hourlyLimit: number,
 ): { weights: Map<string, number>; needs: Need[] } {
   const wanted = lists.flatMap(({ name, parts, target, weight }) =>
     target === null || weight === 0 || parts.length === 0
       ? []
-      : [{ name, target, roots: rootsOf(parts), requestsAnHour: requestsFor(parts, target) }],
+      : [{ name, target, roots: rootsOf(parts), requestsAnHour: requestsForDelay(parts, target) }],
   );
   const others = lists.filter(({ name }) => !wanted.some(each => each.name === name));
   const needed = sum(wanted.map(each => each.requestsAnHour));
-  const scale = Math.min(1, (MOST_FOR_TARGETS * requestsAnHour) / Math.max(needed, Number.MIN_VALUE));
+  const scale = Math.min(1, (MOST_FOR_TARGETS * hourlyLimit) / Math.max(needed, Number.MIN_VALUE));
   const roots = sum(others.map(({ parts, weight }) => Math.sqrt(weight) * rootsOf(parts)));
   // Where all lists have targets, nothing is left to share, and only the ratios of their weights count.
-  const factor = roots > 0 ? (requestsAnHour - scale * needed) / roots : 1;
+  const factor = roots > 0 ? (hourlyLimit - scale * needed) / roots : 1;
   return {
     weights: new Map(wanted.map(each => [each.name, ((scale * each.requestsAnHour) / each.roots / factor) ** 2])),
     needs: wanted.map(({ name, target, requestsAnHour }) => ({

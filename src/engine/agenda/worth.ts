@@ -47,7 +47,7 @@ export const rootsOf = (parts: readonly Pick<Asking, 'rate' | 'requests'>[]): nu
   sum(parts.map(({ rate, requests }) => Math.sqrt(rate * requests)));
 
 /** Requests an hour after which a change of these parts arrives within `hours` on average, if they are spent in the best way. */
-export function requestsFor(parts: readonly Pick<Asking, 'rate' | 'requests'>[], hours: number): number {
+export function requestsForDelay(parts: readonly Pick<Asking, 'rate' | 'requests'>[], hours: number): number {
   const rate = sum(parts.map(part => part.rate));
   return rate === 0 ? 0 : rootsOf(parts) ** 2 / (2 * rate * hours);
 }

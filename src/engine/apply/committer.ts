@@ -6,8 +6,8 @@ import type { Committed, Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import { stopsSource } from '../task/task.ts';
 import { isBadData } from './bad-data.ts';
-import { changeCoverage } from './change-coverage.ts';
 import { type CommitOptions, commit } from './commit.ts';
+import { commitCoverage } from './commit-coverage.ts';
 
 /** Writes one transaction at a time: each commits the steps that arrived since the previous one. */
 export interface Committer {
@@ -16,7 +16,7 @@ export interface Committer {
    * same `reading`: without it, they would seem to prove that its rows were deleted.
    */
   add(step: Step, reading: object): Promise<Committed>;
-  /** Changes the coverage of a list between two commits, since each of them replaces what memory holds of it. See `changeCoverage`. */
+  /** Changes the coverage of a list between two commits, since each of them replaces what memory holds of it. See `commitCoverage`. */
   change(resource: Resource, decide: () => Partial<CoverageChange>, also?: (tx: Db) => Promise<void>): Promise<void>;
 }
 
@@ -102,7 +102,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     },
     change(resource, decide, also) {
       return new Promise((resolve, reject) => {
-        changes.push(() => changeCoverage(options.database, resource, decide(), also).then(resolve, reject));
+        changes.push(() => commitCoverage(options.database, resource, decide(), also).then(resolve, reject));
         if (!running) void pump();
       });
     },

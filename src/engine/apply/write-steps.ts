@@ -13,7 +13,7 @@ import { contradictsAddress } from '../profile/observe-address.ts';
 import { type Committed, type Step, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
-import { type Judge, type Written, writeOrSetAside } from './write-rows.ts';
+import { type Judge, type Written, writeOrSetAside } from './write-or-set-aside.ts';
 
 /** Writes the rows of the steps of one resource, and applies what follows from each step. */
 export async function writeSteps(

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { isKind, SluiceError } from '../../errors.ts';
 import { acceptLosses } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { readDeletionLimit, withinDeletionLimit } from '../../warehouse/rows/delete-rows.ts';
+import { readRowLossLimit, withinRowLossLimit } from '../../warehouse/rows/delete-rows.ts';
 import {
   type HeldValues,
   heldAmong,
@@ -103,8 +103,8 @@ export async function lookAtHeld(db: Db, task: Task): Promise<void> {
   const { resource, state, wasHeldBack, reportOnly } = task;
   const isHeldBack = state.failure === null ? wasHeldBack : isKind(state.failure, 'fuse');
   if (isHeldBack) {
-    const fuse = await readDeletionLimit(db, resource.table, placeOf(resource));
-    if (!withinDeletionLimit(fuse, { count: fuse.missing, accepted: 0 }))
+    const fuse = await readRowLossLimit(db, resource.table, placeOf(resource));
+    if (!withinRowLossLimit(fuse, { count: fuse.missing, accepted: 0 }))
       update(task, { kind: 'held back', error: heldBack(resource, fuse) });
   }
   if (resource.heldFields.size === 0 || reportOnly || task.state.failure !== null) return;

@@ -33,7 +33,7 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
 
 /**
  * A slice was shown in full: marks the rows it lacked as missing, renews its coverage, and deletes what a complete cover lacks. Returns the
- * end that applies instead, if what it lacked is not believed; see `doubtIn`.
+ * end that applies instead if what it lacked is doubted (`doubtIn`); null if it is proven, or read again because only its edges are in doubt.
  */
 export async function concludeProven(
   tx: Db,

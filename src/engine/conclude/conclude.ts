@@ -2,7 +2,7 @@ import { stampMs } from '../../clock.ts';
 import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
-import { forgetLacked, markMissing, markSeen } from '../../warehouse/rows/missing-rows.ts';
+import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
@@ -191,7 +191,7 @@ async function settleSeen(
   { changed }: Outcome,
 ): Promise<void> {
   const { resource, task, slice, rows } = step;
-  const found = await markSeen(tx, placeOf(resource), shown);
+  const found = await unmarkMissing(tx, placeOf(resource), shown);
   const seen = found.map(({ key, slice, since }): SeenAgain => {
     const at = stampMs(rows.find(row => row.key === key)?.readAt ?? since);
     return { key, slice, since: stampMs(since), changed: changed.has(key), at };

@@ -2,7 +2,7 @@ import { SluiceError } from '../../errors.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Db } from '../../warehouse/database/database.ts';
-import { markSeen, missingAmong } from '../../warehouse/rows/missing-rows.ts';
+import { missingAmong, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
@@ -46,7 +46,8 @@ export async function settleEnd(
     effects.events.push([task, { kind: 'failed', error: cutAt(resource.name, end) }]);
   if (end.verdict === 'open' && task.state.accepted > 0) return lacked;
   // Whether they are at the source is unknown, unless a window lacks them.
-  if (!task.reportOnly && resource.strategy.partition !== 'date') await markSeen(tx, placeOf(resource), [...behind]);
+  if (!task.reportOnly && resource.strategy.partition !== 'date')
+    await unmarkMissing(tx, placeOf(resource), [...behind]);
   return lacked.filter(({ key }) => !behind.has(key));
 }
 

@@ -4,7 +4,7 @@ import { acceptDeletes } from '../../next-steps.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
-import { BELIEVED_AFTER, type DeletionLimit, deleteRows } from '../../warehouse/rows/delete-rows.ts';
+import { BELIEVED_AFTER, deleteRows, type RowLossLimit } from '../../warehouse/rows/delete-rows.ts';
 import { listMissing, type MissingRow, markMissing, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
@@ -213,7 +213,7 @@ export async function remove(
 }
 
 /** Why a run fails while rows are missing that may not be deleted. */
-export function heldBack({ name, source }: Resource, fuse: DeletionLimit): SluiceError {
+export function heldBack({ name, source }: Resource, fuse: RowLossLimit): SluiceError {
   const { missing, lost, limit, stored } = fuse;
   const why =
     lost + missing > limit

@@ -11,6 +11,7 @@ import {
   startReading,
 } from '../../source/paging/stable-reading.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
+import { MOST_PAGES } from '../agenda/choice.ts';
 import { observeCounts, observeValueCount } from '../profile/counts.ts';
 import { observeDaysShown, type ShownDays, withDays } from '../profile/limited-span.ts';
 import { observeLongest } from '../profile/list-end.ts';
@@ -41,9 +42,6 @@ import { observeAnswer } from './observe-answer.ts';
 import { byCertainty, parseRows } from './parse-rows.ts';
 import type { End, Step } from './step.ts';
 import { type PageReading, rowsShownLately } from './window-reading.ts';
-
-/** Pages of a slice, unless it cannot be cut any further. */
-export const MOST_PAGES = 10;
 
 const RULES = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: MOST_PAGES } as const;
 

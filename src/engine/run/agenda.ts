@@ -113,8 +113,8 @@ export const agendaTask = (resource: Resource, runId: string, now: number): Task
 const LASTING: ReadonlySet<string> = new Set(['unauthorized', 'configuration']);
 
 /**
- * Whether the list as a whole does not answer: it failed, and none of its readings was answered since `since` (epoch ms). Beyond the deletion
- * limit only deletions stop.
+ * Whether the list as a whole does not answer: it failed, and none of its readings was answered since `since` (epoch ms). Beyond the loss
+ * limit only losses stop.
  */
 const rests = (list: Resource, failure: string | null | undefined, since: number): boolean =>
   Boolean(failure) && failure !== 'fuse' && (LASTING.has(failure as string) || !wasAnswered(list, since));

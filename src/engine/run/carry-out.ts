@@ -23,7 +23,7 @@ import { failList, type Task, update } from '../task/task.ts';
 import { type Agenda, type Asked, forgetAttempts, lookAtLimit, noteAttempt, rest } from './agenda.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
 import { doubtOf, isAbsent } from './next.ts';
-import { startReading } from './readings/start-reading.ts';
+import { launchReading } from './readings/launch-reading.ts';
 import type { Act } from './state.ts';
 import { endTask } from './tasks/end-task.ts';
 
@@ -108,14 +108,14 @@ async function forList(loop: Loop, task: Task, work: () => Promise<void>): Promi
 /** Until its reading ends, a question of the agenda counts as the requests that it is expected to take. */
 function ask(loop: Loop, { task, choice, cost, pace }: Extract<Act, { kind: 'ask' }>, now: number): void {
   const { agenda } = loop;
-  if (!agenda || cost === undefined) return void startReading(loop, task, choice, now);
+  if (!agenda || cost === undefined) return void launchReading(loop, task, choice, now);
   if (pace) keepPace(loop, agenda, pace);
   const { slice, asks } = choice;
   update(task, { kind: 'reopened', slices: [sliceText(slice)] });
   if (typeof asks === 'object') noteAttempt(agenda.memory, task.resource, asks.row, now);
   const asked: Asked = { task, slice };
   agenda.asking.set(asked, Math.max(Math.round(cost), 1));
-  void startReading(loop, task, choice, now).finally(() => {
+  void launchReading(loop, task, choice, now).finally(() => {
     agenda.asking.delete(asked);
     agenda.ended.push(asked);
   });
@@ -227,7 +227,7 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   const held = await heldRows(engine, resource);
   const hidden = hiddenRows(resource, task.state, held);
   if (hidden === 'none') await endTask(loop, task, serves);
-  else if (hidden === 'ask again') void startReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
+  else if (hidden === 'ask again') void launchReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
   else await learn(engine, resource, hidden);
 }
 

@@ -41,7 +41,7 @@ export interface Engine {
   readonly weights?: Readonly<Record<string, number>>;
   /** The mean delay, in hours, that a resource should have. Default: none. */
   readonly targets?: Readonly<Record<string, number>>;
-  /** No slice stays unproven for longer than so many sweeps. Default: 5. */
+  /** No slice stays unread for longer than so many sweeps. Default: 5. */
   readonly mostSweeps?: number;
   /** Commits of a few rows are at least so many milliseconds apart. Default 0. */
   readonly gatherMs?: number;

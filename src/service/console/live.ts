@@ -4,7 +4,7 @@ import { type Clock, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { readStateMark } from '../../warehouse/reports/source-state.ts';
+import { readStateMark } from '../../warehouse/reports/state-queries.ts';
 
 /** How often the state is looked at while a page is open. */
 const LOOK_MS = 2 * SECOND;

@@ -8,7 +8,7 @@ import {
   listViews,
   newestRows,
 } from '../../warehouse/reports/data-tables.ts';
-import { resourceProofs } from '../../warehouse/reports/source-state.ts';
+import { resourceProofs } from '../../warehouse/reports/state-queries.ts';
 import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import type { ServedSource } from '../status/served-source.ts';

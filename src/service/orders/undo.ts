@@ -11,7 +11,7 @@ import { readRun } from '../../warehouse/reports/run-history.ts';
 import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
 import { keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
-import { gatherUndone, makeDue, restoreUndone, type Undone } from '../../warehouse/rows/undo-runs.ts';
+import { gatherUndone, makeDueAndTakeOver, restoreUndone, type Undone } from '../../warehouse/rows/undo-runs.ts';
 import { listed } from '../format.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 
@@ -88,7 +88,7 @@ async function undoList(tx: Db, resource: Resource, ids: readonly string[], dryR
     slice: sliceText(slice),
     holds: strategy.membership === 'window' ? null : sliceCondition(slice, table, dates?.field),
   }));
-  const due = await makeDue(tx, table, place, slices, `${runsText(ids)} was undone`);
+  const due = await makeDueAndTakeOver(tx, table, place, slices, `${runsText(ids)} was undone`);
   const open = await openRewrites(tx, resource.source, [name]);
   const settled = open.filter(({ runIds }) => runIds.some(id => ids.includes(id)));
   await settleRewrites(

@@ -22,7 +22,7 @@ import {
   spending,
   type TableState,
   tableState,
-} from '../../warehouse/reports/source-state.ts';
+} from '../../warehouse/reports/state-queries.ts';
 import { type DriftedField, driftedFields } from './field-drift.ts';
 import { type ResourceDelay, readDelays } from './resource-delays.ts';
 import { mapSources, type ServedSource } from './served-source.ts';

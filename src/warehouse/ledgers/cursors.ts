@@ -41,8 +41,9 @@ const MAX_READING_SECONDS = 15 * 60;
 
 /**
  * Takes over the cursors of these resources: a later commit by their previous reader finds the version moved and writes nothing. Only
- * the holder of the source's lock calls it. `held`: the versions at which this process left them; throws kind `stale` where one has moved. Locks rows in order of their names, as every commit does, to avoid deadlocks. SQL: one
- * statement for all resources, with a filter inside their JSON.
+ * the holder of the source's lock calls it. `held`: the versions at which this process left them; throws kind `stale` where one has moved.
+ * Locks rows in order of their names, as every commit does, to avoid deadlocks. SQL: one statement for all resources, with a filter inside
+ * their JSON.
  */
 export async function takeCursors(
   db: Db,

@@ -8,7 +8,7 @@ export interface Slot {
   readonly slotAt: string;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** The last slot before it that a run took; it bounds what the limit has refilled since. Null for the first. */
+  /** The last slot before it that a run took: values read since then need no reading. Null for the first. */
   readonly previousAt: number | null;
 }
 

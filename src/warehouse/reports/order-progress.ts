@@ -3,7 +3,7 @@ import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import { covering } from '../ledgers/coverage.ts';
 import { type Counts, eachCounter } from '../ledgers/runs.ts';
-import { type UnprovenEnd, unprovenEnd } from './source-state.ts';
+import { type UnprovenEnd, unprovenEnd } from './state-queries.ts';
 
 /** The work of the runs of one order. */
 export interface OrderWork extends Counts {

@@ -6,13 +6,13 @@ import type { Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
 import type { Place } from '../ledgers/sources.ts';
 import { releaseRows } from './held-values.ts';
-import { markSeen } from './missing-rows.ts';
+import { unmarkMissing } from './missing-rows.ts';
 import { copyToHistory } from './row-history.ts';
 import { forgetWindows } from './row-windows.ts';
 import type { Table } from './tables.ts';
 
 /** The state of a resource's loss limit. */
-export interface DeletionLimit {
+export interface RowLossLimit {
   /** Rows missing now. */
   readonly missing: number;
   /** Rows deleted in the last 24 hours, without accepted ones. */
@@ -26,7 +26,7 @@ export interface DeletionLimit {
 }
 
 /** `beyond`: nothing was deleted, because it would have passed the loss limit. */
-export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: DeletionLimit };
+export type DeleteResult = { readonly deleted: string[] } | { readonly beyond: RowLossLimit };
 
 /** Moves rows that are proven deleted to `row_history`, unless that passes the loss limit; up to `accepted` rows may go in any case. */
 export async function deleteRows(
@@ -41,14 +41,14 @@ export async function deleteRows(
   if (keys.length === 0) return { deleted: [] };
   // Two processes must not both find room below the limit.
   await lockForTransaction(tx, 'fuse', `${table.schema}.${table.name}`);
-  const limit = await readDeletionLimit(tx, table, place);
-  if (!withinDeletionLimit(limit, { count: keys.length, accepted })) return { beyond: limit };
+  const limit = await readRowLossLimit(tx, table, place);
+  if (!withinRowLossLimit(limit, { count: keys.length, accepted })) return { beyond: limit };
   const deleted = await copyToHistory(tx, table, { resource: place.resource, keys, runId });
   for (const child of table.children) await deleteByKey(tx, table, child.name, child.parent, deleted);
   await deleteByKey(tx, table, table.name, table.key.name, deleted);
   await forgetWindows(tx, place, deleted);
   await releaseRows(tx, place, keys);
-  await markSeen(tx, place, keys);
+  await unmarkMissing(tx, place, keys);
   return { deleted };
 }
 
@@ -61,8 +61,8 @@ async function deleteByKey(tx: Db, table: Table, from: string, column: string, k
  * As many deletions as somebody accepted are not counted as lost; what an order deleted earlier than that used up its part of them. SQL: tables
  * known at run time.
  */
-export async function readDeletionLimit(db: Db, table: Table, place: Place): Promise<DeletionLimit> {
-  const { rows } = await sql<Omit<DeletionLimit, 'limit'>>`
+export async function readRowLossLimit(db: Db, table: Table, place: Place): Promise<RowLossLimit> {
+  const { rows } = await sql<Omit<RowLossLimit, 'limit'>>`
     with today as (
       select o.accept_deletes as accepted, o.deleted, count(*) as rows from ${sql.id(table.schema, 'row_history')} h
       left join sluice.runs r on r.id = h.run_id left join sluice.orders o on o.id = r.order_id
@@ -83,8 +83,8 @@ export async function readDeletionLimit(db: Db, table: Table, place: Place): Pro
 export const BELIEVED_AFTER = { readings: 3, hours: 24 } as const;
 
 /** Whether `count` rows may be deleted; see `withinLossLimit`. */
-export function withinDeletionLimit(
-  { missing, lost, limit, stored, unsettled }: DeletionLimit,
+export function withinRowLossLimit(
+  { missing, lost, limit, stored, unsettled }: RowLossLimit,
   { count, accepted }: { count: number; accepted: number },
 ): boolean {
   const left = stored - Math.max(missing, count);

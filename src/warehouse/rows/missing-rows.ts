@@ -27,8 +27,8 @@ export interface MissingRow {
 /** A row that was missing until now: the first slice that lacked it, and since when. */
 export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'unreadable'>;
 
-/** Rows that were seen are not missing; returns those that were. */
-export async function markSeen(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+/** For rows that are no longer missing: shown, deleted, or behind an end that is not trusted. Returns those that were. */
+export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
   return tx
     .deleteFrom('sluice.missing')

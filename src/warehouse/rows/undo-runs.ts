@@ -76,6 +76,7 @@ export async function restoreUndone(tx: Db, table: Table, { resource }: Place, u
     from ${UNDONE} u cross join lateral jsonb_populate_record(null::${target}, u.row) r where u.what = 'deleted'`.execute(
     tx,
   );
+  // What was restored is not lost, so it must not count as deleted.
   await sql`update ${history} h set ended_by = 'changed' from ${UNDONE} u
     where u.what = 'deleted' and h.resource = ${resource} and h.key = u.key::text and h.valid_to = u.until and h.ended_by = 'deleted'`.execute(
     tx,
@@ -98,7 +99,7 @@ async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise
  * Makes the slices due that hold restored rows, and takes the cursor over, so that no answer under way writes. `slices`: by their text, and
  * which rows `t` each holds; null for all.
  */
-export async function makeDue(
+export async function makeDueAndTakeOver(
   tx: Db,
   table: Table,
   { source, resource }: Place,

@@ -86,7 +86,7 @@ export async function writeRows(
   return result;
 }
 
-/** Fewer rows are sent at once. */
+/** Fewer rows are sent whole, without asking first which of them differ. */
 const FEWEST_COMPARED = 20;
 
 /** The rows that are not stored with the same hash. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { delayQuantile, expectedDelays, readingIntervals } from '../../../src/engine/agenda/expected-delay.ts';
-import { requestsFor } from '../../../src/engine/agenda/worth.ts';
+import { requestsForDelay } from '../../../src/engine/agenda/worth.ts';
 
 const part = (rate: number, requests: number, age = 0) => ({ rate, requests, age });
 
@@ -51,7 +51,7 @@ test('a list that was not read in full yet has no delay, and takes nothing from 
 
 test('the mean delay of the best spending is what its requests were worked out for', () => {
   const parts = [part(3, 1), part(0.2, 7), part(11, 2)];
-  const requests = requestsFor(parts, 0.3);
+  const requests = requestsForDelay(parts, 0.3);
   expect(expectedDelays([{ name: 'a', parts, weight: 1 }], requests, 1e9).get('a')?.mean).toBeCloseTo(0.3, 9);
 });
 

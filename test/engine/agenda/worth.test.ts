@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { delayQuantile } from '../../../src/engine/agenda/expected-delay.ts';
 import { best, type Question } from '../../../src/engine/agenda/questions.ts';
-import { type Asking, requestsFor, scoreOf } from '../../../src/engine/agenda/worth.ts';
+import { type Asking, requestsForDelay, scoreOf } from '../../../src/engine/agenda/worth.ts';
 import { seeded } from './seeded.ts';
 
 const positive = (max: number) => fc.double({ min: 0.001, max, noNaN: true });
 type Part = Pick<Asking, 'rate' | 'requests'>;
 
 /** The least mean delay in hours that so many requests an hour allow. */
-const expectedDelay = (parts: readonly Part[], requestsAnHour: number) => requestsFor(parts, 1) / requestsAnHour;
+const expectedDelay = (parts: readonly Part[], requestsAnHour: number) => requestsForDelay(parts, 1) / requestsAnHour;
 
 const anyPart: fc.Arbitrary<Part> = fc.record({ rate: positive(100), requests: fc.integer({ min: 1, max: 10 }) });
 const anyAsking = fc.record({ rate: positive(100), age: positive(1000), requests: positive(20).map(each => each + 1) });
@@ -154,11 +154,11 @@ test('no other intervals that cost as many requests have a smaller mean delay th
 test('the requests for a delay bring about that delay, and without changes there is none', () => {
   fc.assert(
     fc.property(fc.array(anyPart, { minLength: 1, maxLength: 20 }), positive(100), (parts, hours) => {
-      expect(expectedDelay(parts, requestsFor(parts, hours)) / hours).toBeCloseTo(1);
+      expect(expectedDelay(parts, requestsForDelay(parts, hours)) / hours).toBeCloseTo(1);
     }),
   );
   expect(expectedDelay([], 100)).toBe(0);
-  expect(requestsFor([{ rate: 0, requests: 3 }], 1)).toBe(0);
+  expect(requestsForDelay([{ rate: 0, requests: 3 }], 1)).toBe(0);
   expect(delayQuantile([], 0.95)).toBe(0);
 });
 

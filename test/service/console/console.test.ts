@@ -3,7 +3,7 @@ import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder, setOrderState } from '../../../src/warehouse/ledgers/orders.ts';
 import { endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
-import { failedLast, openRuns } from '../../../src/warehouse/reports/source-state.ts';
+import { failedLast, openRuns } from '../../../src/warehouse/reports/state-queries.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { ask, servedSource, withService } from '../with-service.ts';

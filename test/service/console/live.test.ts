@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder, setOrderState } from '../../../src/warehouse/ledgers/orders.ts';
-import { readStateMark } from '../../../src/warehouse/reports/source-state.ts';
+import { readStateMark } from '../../../src/warehouse/reports/state-queries.ts';
 import { withDatabase } from '../../support/database.ts';
 import { withService } from '../with-service.ts';
 

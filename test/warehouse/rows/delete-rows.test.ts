@@ -3,7 +3,7 @@ import { HOUR, MINUTE } from '../../../src/clock.ts';
 import { declareTable } from '../../../src/engine/records/declare-table.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { deleteRows } from '../../../src/warehouse/rows/delete-rows.ts';
-import { markSeen } from '../../../src/warehouse/rows/missing-rows.ts';
+import { unmarkMissing } from '../../../src/warehouse/rows/missing-rows.ts';
 import { type Table, tableIn } from '../../../src/warehouse/rows/tables.ts';
 import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -64,7 +64,7 @@ describe('the loss limit', () => {
       expect(await lose(more)).toMatchObject({ beyond: { missing: limit + 1, lost: 0, limit } });
       expect([await count('warehouse.parcels'), await count('warehouse.row_history')]).toEqual([stored, 0]);
       expect(await count('sluice.missing')).toBe(limit + 1);
-      await inTransaction(database, tx => markSeen(tx, place, more));
+      await inTransaction(database, tx => unmarkMissing(tx, place, more));
     }
     expect(await lose(parcelKeys(limit))).toEqual({ deleted: expect.arrayContaining(parcelKeys(limit)) });
     expect([await count('warehouse.parcels'), await count('warehouse.row_history')]).toEqual([stored - limit, limit]);
@@ -76,7 +76,7 @@ describe('the loss limit', () => {
     expect(await lose(parcelKeys(15))).toHaveProperty('deleted');
     await clock.advance(24 * HOUR - MINUTE);
     expect(await lose(parcelKeys(6, 16))).toMatchObject({ beyond: { missing: 6, lost: 15, limit: 20 } });
-    await inTransaction(database, tx => markSeen(tx, place, parcelKeys(6, 16)));
+    await inTransaction(database, tx => unmarkMissing(tx, place, parcelKeys(6, 16)));
     expect(await lose(parcelKeys(5, 16))).toHaveProperty('deleted');
     expect(await lose(parcelKeys(1, 30))).toHaveProperty('beyond');
     await clock.advance(2 * MINUTE);
@@ -107,7 +107,7 @@ describe('the loss limit', () => {
         select 7, 'main', 'parcels', 'sync', id, sluice.now() from sluice.orders`);
     expect(await lose(parcelKeys(20))).toHaveProperty('deleted');
     expect(await lose(parcelKeys(4, 21))).toMatchObject({ beyond: { lost: 17, missing: 4 } });
-    await inTransaction(database, tx => markSeen(tx, place, parcelKeys(4, 21)));
+    await inTransaction(database, tx => unmarkMissing(tx, place, parcelKeys(4, 21)));
     await database.query('update sluice.orders set deleted = 20');
     await clock.advance(24 * HOUR + MINUTE);
     expect(await lose(parcelKeys(20, 21))).toHaveProperty('deleted');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lossLimitOf } from '../../../src/engine/deletion/loss-limit.ts';
-import { withinDeletionLimit } from '../../../src/warehouse/rows/delete-rows.ts';
+import { withinRowLossLimit } from '../../../src/warehouse/rows/delete-rows.ts';
 
 test('the limit is a tenth of the rows, and at least twenty', () => {
   fc.assert(
@@ -31,7 +31,7 @@ test.each([
     within: true,
   },
 ])('$why: $within', ({ missing, lost, count, accepted, within }) => {
-  expect(withinDeletionLimit({ missing, lost, limit: 20, stored: 1000, unsettled: count }, { count, accepted })).toBe(
+  expect(withinRowLossLimit({ missing, lost, limit: 20, stored: 1000, unsettled: count }, { count, accepted })).toBe(
     within,
   );
 });
@@ -43,6 +43,6 @@ test.each([
   { why: 'other rows were lost today', missing: 3, lost: 4, stored: 6, unsettled: 3, within: false },
   { why: 'it has shown the same for long', missing: 3, lost: 0, stored: 5, unsettled: 0, within: true },
 ])('$why: $within', ({ within, ...limit }) => {
-  expect(withinDeletionLimit({ ...limit, limit: 20 }, { count: limit.missing, accepted: 0 })).toBe(within);
-  expect(withinDeletionLimit({ ...limit, limit: 20 }, { count: limit.missing, accepted: limit.missing })).toBe(true);
+  expect(withinRowLossLimit({ ...limit, limit: 20 }, { count: limit.missing, accepted: 0 })).toBe(within);
+  expect(withinRowLossLimit({ ...limit, limit: 20 }, { count: limit.missing, accepted: limit.missing })).toBe(true);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stampMs } from '../../../src/clock.ts';
 import type { Slice } from '../../../src/engine/slices/slice.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
-import { listMissing, markSeen, missingAmong } from '../../../src/warehouse/rows/missing-rows.ts';
+import { listMissing, missingAmong, unmarkMissing } from '../../../src/warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../../src/warehouse/rows/slice-condition.ts';
 import { compareRows } from '../../../src/warehouse/rows/stored-rows.ts';
 import type { Table } from '../../../src/warehouse/rows/tables.ts';
@@ -101,7 +101,7 @@ describe('rows that left their slice', () => {
       ['1', 'id 1..10'],
       ['2', 'id 1..10'],
     ]);
-    await inTransaction(database, tx => markSeen(tx, place, ['1']));
+    await inTransaction(database, tx => unmarkMissing(tx, place, ['1']));
     const listed = await listMissing(database.kysely, place, table, 'name');
     expect(listed.map(({ key, slice, value }) => [key, slice, value])).toEqual([
       ['2', 'id 1..10', 'n2'],

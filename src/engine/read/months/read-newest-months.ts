@@ -27,6 +27,7 @@ export async function* readNewestMonths(
   const read = new Set<string>();
   let facts: MonthFacts | null = null;
   let startedAt: string | null = null;
+  // An empty month is stored only once an older one has rows.
   let held: Row[] = [];
   for (let inARow = 0, more = true; more && inARow < MOST_EMPTY && read.size < MOST_MONTHS; ) {
     const month = monthBefore(today, read.size);

@@ -1,11 +1,9 @@
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
-import { lastSlotRuns, openSlots, takeSlot } from '../../../warehouse/ledgers/slots.ts';
+import { lastSlotRuns, openSlots, type Slot, takeSlot } from '../../../warehouse/ledgers/slots.ts';
 import { createTask, update } from '../../task/task.ts';
 import { agendaTask } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
 import { addTask } from './open-tasks.ts';
-
-type Slot = Awaited<ReturnType<typeof openSlots>>[number];
 
 /** Creates tasks for open slots, one per resource at a time. */
 export async function takeSlots(loop: Loop, now: number): Promise<void> {

@@ -3,7 +3,7 @@ import { openSandbox, type Sandbox, type SandboxOptions } from '../../../../sand
 import { DAY, HOUR } from '../../../../src/clock.ts';
 import type { Database } from '../../../../src/warehouse/database/database.ts';
 import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
-import { resourceProofs, tableState } from '../../../../src/warehouse/reports/source-state.ts';
+import { resourceProofs, tableState } from '../../../../src/warehouse/reports/state-queries.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
 import type { TestResource } from '../../../support/resources.ts';

@@ -9,7 +9,7 @@ import { sliceText } from '../slices/slice.ts';
  * Changes coverage without a reading, and what is written with it, in one transaction, then in memory. Throws kind `stale` when another
  * process has taken over the list.
  */
-export async function changeCoverage(
+export async function commitCoverage(
   database: Database,
   resource: Resource,
   { removed = [], put = [] }: Partial<CoverageChange>,

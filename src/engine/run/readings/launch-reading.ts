@@ -18,7 +18,7 @@ import { read } from './run-reading.ts';
  * Starts the chosen reading, and resolves when it has ended. It leaves `loop.running` then, and sets `loop.fatal` if the whole loop must
  * stop.
  */
-export function startReading(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
+export function launchReading(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
   const { resource } = task;
   update(task, { kind: 'asked', choice, targets: openTargets(resource, task).slice(1) });
   resource.reading.add(choice.slice);
