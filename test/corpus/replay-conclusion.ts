@@ -38,7 +38,7 @@ interface Script {
  * that the rows are missing.
  */
 export function replayConclusion(recorded: RecordedConclusion): { was: Effect[]; is: Effect[] } {
-  const lines = recorded.io.filter(([name], index) => name !== 'readFuse' && (name !== 'unmarkMissing' || index === 0));
+  const lines = recorded.io.filter(([name], index) => name !== 'readFuse' && (name !== 'markSeen' || index === 0));
   return { was: lines.flatMap(effectOf).map(unrated), is: conclude(recorded, scriptOf(lines)).map(unrated) };
 }
 
@@ -161,7 +161,7 @@ function changed(list: List, [removed, put]: readonly [readonly string[], readon
 }
 
 function replaySeen({ step, task, changed }: RecordedConclusion, list: List, slice: Slice, script: Script): Effect[] {
-  const found = script.take<SeenRow[]>('unmarkMissing') ?? [];
+  const found = script.take<SeenRow[]>('markSeen') ?? [];
   const seen = found.map(({ key, slice, since }): SeenAgain => {
     return { key, slice, since: stampMs(since), changed: changed.includes(key), at: stampMs(step.readAt ?? since) };
   });
