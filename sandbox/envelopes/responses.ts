@@ -32,7 +32,7 @@ export type ListForm = 'array' | 1 | 2;
 export function rowList(
   count: number,
   row: (index: number) => object | null,
-  meta: Meta | undefined,
+  meta: object | undefined,
   form: ListForm = 'array',
 ): Response {
   const isArray = form === 'array' || count === 0;

@@ -1,6 +1,6 @@
 import type { Data } from '../data/data.ts';
 import type { Table } from '../data/table.ts';
-import { failure, rowList, validationFailure } from '../envelopes/responses.ts';
+import { failure, type Meta, rowList, validationFailure } from '../envelopes/responses.ts';
 import { type BadDay, withLoss, withRewrite } from '../faults/bad-days.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';
 import type { Variants } from '../variants/variants.ts';
@@ -68,10 +68,21 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       // Nothing is documented of the invented lists, so no value of theirs is of the wrong kind.
       return listShapes[resource].invented ? rendered : spoilRow(fault, rendered, stored.id);
     };
-    if (!renderNow) return rowList(sent.count, row, sent.meta, formOf(variants));
+    const meta = sent.meta && writeMeta(sent.meta, variants['total-records']);
+    if (!renderNow) return rowList(sent.count, row, meta, formOf(variants));
     const rows = Array.from({ length: sent.count }, (_, index) => row(index));
-    return rowList(sent.count, index => rows[index] ?? null, sent.meta, formOf(variants));
+    return rowList(sent.count, index => rows[index] ?? null, meta, formOf(variants));
   };
+}
+
+/** Groups of digits: as numbers are printed for people. */
+function writeMeta({ total_records: records, ...pages }: Meta, form: Variants['total-records']): object {
+  if (form === 'none') return pages;
+  const grouped = () =>
+    String(records)
+      .padStart(4, '0')
+      .replace(/(\d)(?=(\d{3})+$)/g, '$1,');
+  return { ...pages, total_records: form === 'number' ? records : grouped() };
 }
 
 /** The row that shares a pair of positions with this one; the last row may be alone. Deletions and new rows change no pair. */

@@ -264,4 +264,9 @@ export const variantPoints = {
     },
     'counts',
   ),
+  'total-records': point(
+    'The form of total_records, beside total_pages as a number.',
+    { number: 'a number', grouped: "text with its digits in groups: '1,234', '0,120'", none: 'left out' },
+    'number',
+  ),
 } as const;

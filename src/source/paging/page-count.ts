@@ -1,4 +1,4 @@
-/** The readable fields of a list answer's `meta`. */
+/** The readable fields of a list answer's `meta`. `totalPages` only with `totalRecords`: pages alone do not show that rows slipped from one to another. */
 export interface Meta {
   currentPage?: number;
   totalPages?: number;
@@ -8,10 +8,11 @@ export interface Meta {
 export function readMeta(value: unknown): Meta | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const meta = value as Record<string, unknown>;
+  const totalRecords = count(meta.total_records);
   const counts = {
     currentPage: count(meta.current_page),
-    totalPages: count(meta.total_pages),
-    totalRecords: count(meta.total_records),
+    totalPages: totalRecords === undefined ? undefined : count(meta.total_pages),
+    totalRecords,
   };
   const known = Object.entries(counts).filter(([, number]) => number !== undefined);
   return known.length > 0 ? (Object.fromEntries(known) as Meta) : undefined;

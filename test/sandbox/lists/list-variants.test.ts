@@ -138,6 +138,15 @@ describe('values', () => {
     const sandbox = await openWith({ 'count-values': values });
     expect((await request(sandbox, '/api/v2/customers')).body.meta.total_records).toBe(total);
   });
+
+  test.each([
+    ['grouped', '0,150'],
+    ['none', undefined],
+  ] as const)('total-records=%s', async (form, total) => {
+    const sandbox = await openWith({ 'total-records': form });
+    const { meta } = (await request(sandbox, '/api/v2/customers?limit=50')).body;
+    expect([meta.total_pages, meta.total_records]).toEqual([3, total]);
+  });
 });
 
 describe('filters', () => {

@@ -6,6 +6,12 @@ import type { Variants } from '../../../sandbox/variants/variants.ts';
 const ELSEWHERE = new Set(['auth-error', 'webhooks', 'batch', 'secrets', 'creates']);
 const OF_OTHERS = new Set(['other-ids', 'report', 'other-lists']);
 
+/** Counts that no list has, and those that a client must not believe. */
+const NO_COUNTS: readonly Partial<Variants>[] = [
+  ...(['huge', 'overflown', 'negative', 'fraction'] as const).map(values => ({ 'count-values': values })),
+  ...(['grouped', 'none'] as const).map(form => ({ 'total-records': form })),
+];
+
 /**
  * Combinations under which no client could end equal, so the simulation does not demand it. `told`: wherever warehouse and source
  * differ, the runs or the coverage must report that the outcome is unknown.
@@ -26,14 +32,14 @@ export const EXCLUDED: readonly {
     why: 'nothing shows that windows lack rows, unless the newest end shows a row without a date',
     told: false,
   },
-  ...(['huge', 'overflown', 'negative', 'fraction'] as const).flatMap(values => [
+  ...NO_COUNTS.flatMap(noCount => [
     {
-      when: { 'count-values': values, undated: 'yes' } as const,
+      when: { ...noCount, undated: 'yes' } as const,
       why: 'the same as without a count: nothing shows that windows lack rows',
       told: false,
     },
     {
-      when: { 'count-values': values, order: 'date-desc-loose' } as const,
+      when: { ...noCount, order: 'date-desc-loose' } as const,
       why: 'rows without dates change their order at every request and can be missed between pages',
       told: true,
     },
@@ -155,6 +161,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'rate-length',
   'ids',
   'count-values',
+  'total-records',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
