@@ -17,12 +17,15 @@ export interface Filter {
   toDay?: number;
   /** Of the last day, only rows without a time of day. */
   toMidnight?: boolean;
+  withoutDrafts?: boolean;
   /** Lower-case text that `searchText` of a row must contain. */
   search?: string;
 }
 
 /** One in three was entered without a time of day. */
 const hasNoTime = (id: number): boolean => id % 3 === 0;
+
+const isDraft = (id: number): boolean => id % 11 === 0;
 
 /** A list in memory. A *position* is the index of a row in order of insertion; deleted rows keep theirs. */
 export interface Table<Row extends { id: number }> {
@@ -162,17 +165,18 @@ export function createTable<Row extends { id: number }>(source: TableSource<Row>
     },
     at,
     isLive: position => live[position] === 1,
-    select({ search, state, toMidnight = false, ...filter }) {
+    select({ search, state, toMidnight = false, withoutDrafts = false, ...filter }) {
       const isFound = (position: number) =>
         search === undefined || (source.searchText?.(at(position)).toLowerCase().includes(search) ?? false);
       const isMidnight = (position: number) =>
         !toMidnight ||
         (columns.days[position] as number) < (filter.toDay ?? 0) ||
         hasNoTime(columns.ids[position] as number);
+      const isShown = (position: number) => !(withoutDrafts && isDraft(columns.ids[position] as number));
       const matches =
-        search === undefined && !toMidnight
+        search === undefined && !toMidnight && !withoutDrafts
           ? undefined
-          : (position: number) => isMidnight(position) && isFound(position);
+          : (position: number) => isShown(position) && isMidnight(position) && isFound(position);
       const stateAt = state === undefined ? undefined : states.indexOf(state);
       return scanColumns(columns, { live, length, size }, { ...filter, state: stateAt }, matches);
     },

@@ -30,6 +30,7 @@ export function readFilter(resource: ListedResource, query: URLSearchParams, var
   if (from) filter.fromDay = day(from);
   if (to) filter.toDay = day(to) - (variants['date-to'] === 'exclusive' ? 1 : 0);
   if (to && variants['date-times'] === 'mixed' && variants['date-to'] === 'inclusive') filter.toMidnight = true;
+  if ((from || to) && variants.drafts === 'hidden') filter.withoutDrafts = true;
   if (from || to) limitSpan(filter, variants['date-span']);
   return filter;
 }

@@ -264,6 +264,11 @@ export const variantPoints = {
     },
     'counts',
   ),
+  drafts: point(
+    'Whether the date filter shows every row (those of ids that 11 divides are drafts).',
+    { shown: 'it does', hidden: 'it leaves drafts out, whatever the dates; lists without it show and count them' },
+    'shown',
+  ),
   'total-records': point(
     'The form of total_records, beside total_pages as a number.',
     { number: 'a number', grouped: "text with its digits in groups: '1,234', '0,120'", none: 'left out' },

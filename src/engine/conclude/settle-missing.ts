@@ -184,7 +184,7 @@ async function countOf(
   { missing, since }: { missing: number; since: number },
 ): Promise<Count | null> {
   const { total, table, strategy } = resource;
-  if (total === null || strategy.membership !== 'window') return null;
+  if (total === null || strategy.partition !== 'date') return null;
   const { rows } = await countRows(tx, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(tx, placeOf(resource), table, since) : 0;
   return { counted: total, countedBefore: task.state.counted, left: rows + quarantined - missing };

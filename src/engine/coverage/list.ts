@@ -44,6 +44,9 @@ export function oldestProof(list: List): number | null {
   return proofs.includes(null) ? null : Math.min(...(proofs as number[]));
 }
 
+/** Rows that the last readings of all slices showed together. */
+export const rowsProven = (list: List): number => partition(list).reduce((sum, { rows }) => sum + (rows ?? 0), 0);
+
 /** The slices read at every sync, with what is known of them. */
 export const watched = ({ strategy, entries }: List): Entry[] =>
   strategy.watched.map(slice => entries.get(sliceText(slice)) ?? neverRead(slice));
@@ -88,7 +91,7 @@ export function holdsRows(list: List, slice: Slice): boolean {
 
 /** Whether the unfiltered list must be asked before a cover confirms: it shows a row, or counts it, that lies in no window. */
 export const needsUnfiltered = ({ strategy, total }: List): boolean =>
-  strategy.oneAnswerShowsAll || (strategy.membership === 'window' && total !== null);
+  strategy.oneAnswerShowsAll || (strategy.partition === 'date' && total !== null);
 
 /**
  * As of when the readings of all slices show the source (epoch ms), however far their answers lag behind it: what was missing before that is

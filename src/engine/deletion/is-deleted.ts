@@ -130,10 +130,10 @@ export function isLackedByCover(
 }
 
 /**
- * All windows lack a row without a date, too. Where rows do not show their date, the missing ones are deleted only if the source
- * counts no more rows than would be left, and counted as many when the task began.
+ * All windows lack a row that has no date, or that the date filter leaves out, such as a draft. Where windows cover the list, missing rows
+ * are deleted only if the source counts no more rows than would be left, and counted as many when the task began.
  */
-function countsNoMore({ count }: ListClaims, { membership }: Strategy): boolean {
-  if (membership !== 'window' || count === null) return true;
+function countsNoMore({ count }: ListClaims, { partition }: Strategy): boolean {
+  if (partition !== 'date' || count === null) return true;
   return count.counted !== undefined && count.counted === count.countedBefore && count.left >= count.counted;
 }

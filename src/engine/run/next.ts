@@ -2,16 +2,17 @@ import { rankOf } from '../../budget/budget.ts';
 import { STEPS } from '../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../agenda/affordable.ts';
-import { isPause, wants } from '../agenda/choice.ts';
+import { isPause, MOST_PAGES, wants } from '../agenda/choice.ts';
 import { monthsHold, summedLists } from '../agenda/closed-months.ts';
 import { factsOf } from '../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../agenda/pace.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { best, type Question, questionsOf } from '../agenda/questions.ts';
-import { partition } from '../coverage/list.ts';
+import { oldestProof, partition, rowsProven } from '../coverage/list.ts';
 import { mayHideRows } from '../coverage/recount.ts';
 import { doubtCounts } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
+import { isIdOrdered } from '../profile/strategy.ts';
 import { listIsGone, othersAnswer } from '../read/absent-list.ts';
 import type { Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
@@ -136,11 +137,21 @@ function distrust(task: Task): Act | null {
   return doubt ? { kind: 'distrust', task, doubt } : null;
 }
 
-/** Whether the task has read everything, so that rows which the source counts beside lie in no window. */
-function hasToRecount({ kind, reportOnly, resource }: Task): boolean {
-  const everything = kind === 'sync' || (kind === 'verify' && !reportOnly);
-  return everything && mayHideRows(resource) && !(resource.total == null && kind === 'sync');
+/**
+ * Whether what the source counts beyond the stored rows lies in no window: the task has read everything, or new rows of the list cannot
+ * have been overlooked.
+ */
+function hasToRecount({ kind, reportOnly, resource, since }: Task): boolean {
+  const readsAll = kind === 'sync' || (kind === 'verify' && !reportOnly);
+  if (!mayHideRows(resource) || (resource.total == null && kind !== 'verify')) return false;
+  const knowsNew = isIdOrdered(resource.profile) && reachedKnownRows(resource);
+  const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since;
+  return readsAll || (kind === 'slot' && knowsAll && (resource.total ?? 0) > rowsProven(resource));
 }
+
+/** The last reading of the newest end came to rows that were stored: where they are ordered by id, it overlooked no new one. */
+const reachedKnownRows = ({ entries }: Resource): boolean =>
+  (entries.get(sliceText({ by: 'newest' }))?.requests ?? MOST_PAGES) < MOST_PAGES;
 
 /** The task only waits until it is decided whether it reads everything; no current reading blocks it. */
 const waitsForOtherLists = (task: Task): boolean =>

@@ -91,8 +91,8 @@ describe('a row of any other list', () => {
     expect(isDeleted(missing, NOTHING, strategy('cover'))).toBe(false);
   });
 
-  test('that hides its date is deleted only if two equal counts of the source show no more rows than would remain', () => {
-    const undated = strategy('cover', { membership: 'window' });
+  test('of a list that windows cover is deleted only if two equal counts of the source show no more rows than would remain', () => {
+    const undated = strategy('cover', { partition: 'date' });
     const missing = row({ lacks: lacks(['date 2025-01-01..', 5]) });
     const count = (counted: number | undefined, countedBefore: number | null, left: number) =>
       isDeleted(missing, covered(6, { counted, countedBefore, left }), undated);

@@ -131,8 +131,11 @@ export const mustTell = (variants: Partial<Variants>): boolean => excludes(varia
 /** Whether a client can notice every row that the source hides. */
 export const isHonest = (variants: Partial<Variants>): boolean => excludes(variants).length === 0;
 
-const excludes = (variants: Partial<Variants>) =>
-  EXCLUDED.filter(({ when, also }) => holdsIn(variants, when) && (also?.(variants) ?? true));
+/** Drafts that the date filter leaves out lie in no window, as rows without a date do. */
+const excludes = ({ drafts, ...others }: Partial<Variants>) => {
+  const variants: Partial<Variants> = drafts === 'hidden' ? { ...others, undated: 'yes' } : others;
+  return EXCLUDED.filter(({ when, also }) => holdsIn(variants, when) && (also?.(variants) ?? true));
+};
 
 const holdsIn = (variants: Partial<Variants>, when: Partial<Variants>): boolean =>
   Object.entries(when).every(([name, value]) => variants[name as keyof Variants] === value);
@@ -162,6 +165,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'ids',
   'count-values',
   'total-records',
+  'drafts',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
@@ -204,7 +208,7 @@ export function chooseVariants(
     // With another tool on the key the request limit cannot be checked, so most seeds go without.
     if (chosen['shared-key'] === 'yes' && random.chance(0.7)) delete chosen['shared-key'];
     const variants = { ...(chosen as Partial<Variants>), ...fixed };
-    if (excludes(variants).every(({ when, also }) => holdsIn(fixed, when) && (also?.(fixed) ?? true))) return variants;
+    if (excludes(variants).every(each => excludes(fixed).includes(each))) return variants;
   }
 }
 

@@ -30,7 +30,7 @@ test('a row that slips past the last of the counted pages is noticed although no
     rows: keys.length,
     limit: 3,
     grantedAt: '2026-01-01 00:00:00+00',
-    ...(meta && { meta }),
+    meta,
   });
   // Row 4 was on page 2 while page 1 was read, and on page 1 while page 2 was.
   let reading = startReading(rules);

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { MINUTE } from '../../../src/clock.ts';
+import { newMemory } from '../../../src/engine/run/agenda.ts';
+import { runLoop } from '../../../src/engine/run/loop.ts';
+import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const isDraft = (id: number) => id % 11 === 0;
+
+test('a service deletes no row that only the unfiltered list shows, although all windows lack it', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const sandbox = await openSandbox({
+      size: { customers: 5, invoices: 5, transactions: 500 },
+      clock,
+      variants: { drafts: 'hidden', order: 'updated-desc' },
+    });
+    const engine = await openEngine(database, sandbox, { clock, pageSize: 20, resources: ['transactions'] });
+    const tick = async () => {
+      for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(clock.now()));
+      await runLoop(engine, { orders: () => false, slots: true, agenda: newMemory() }, new AbortController().signal);
+      await clock.advance(15 * MINUTE);
+    };
+    // Without a draft, windows are all that the list needs.
+    for (const { id } of [...sandbox.rows('transactions')]) if (isDraft(id)) sandbox.remove('transactions', id);
+    await tick();
+
+    // The newest page shows a draft once, then others push it off.
+    const [first] = [...sandbox.rows('transactions')];
+    let id = 1;
+    while (!isDraft(id)) id = sandbox.insert('transactions', { ...first, id: undefined } as never).id;
+    await tick();
+    const stored = () => database.query('select from warehouse.transactions where id = $1', [id]);
+    expect((await stored()).rows).toHaveLength(1);
+    for (let round = 0; round < 8; round++) {
+      const others = [...sandbox.rows('transactions')].filter(row => !isDraft(row.id));
+      for (const row of others.slice(25 * round, 25 * round + 25))
+        sandbox.update('transactions', row.id, { description: `round ${round}` } as never);
+      await tick();
+    }
+    expect((await stored()).rows).toHaveLength(1);
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
