@@ -51,6 +51,16 @@ export function showsLastDayInPart({ step: { end }, io }: RecordedConclusion): b
   return days.length >= 2 && days.slice(0, 2).every(each => each.includes(last));
 }
 
+/**
+ * Rows were deleted because all windows of a counted list lacked them. The recorder's engine believed that; now the list is counted once more
+ * without a filter, which may leave rows out.
+ */
+export function deletesUncounted({ list, io }: RecordedConclusion): boolean {
+  const { strategy, total } = listOf(list);
+  const deletes = io.some(([name, args]) => name === 'deleteRows' && (args as [string[]])[0].length > 0);
+  return deletes && strategy.partition === 'date' && strategy.confirmation === 'cover' && total !== null;
+}
+
 /** Whether a slot may still choose the slice. */
 export function isLeftToSlots(recorded: RecordedPlan, text: string): boolean {
   const read = partsIn(listOf(recorded.list), parseSlice(text));
