@@ -264,4 +264,9 @@ export const variantPoints = {
     },
     'counts',
   ),
+  backdated: point(
+    'Whether invoices and transactions were entered on other days than they are dated (fixed at opening).',
+    { some: 'many were, days or months later', none: 'none was, so that their dates ascend with their ids' },
+    'some',
+  ),
 } as const;

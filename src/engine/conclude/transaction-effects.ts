@@ -98,6 +98,7 @@ export async function remember(
  */
 const KEEPS_READINGS: readonly Observation['trait'][] = [
   'fields',
+  'not ordered by',
   'drift',
   'address answered',
   'end',

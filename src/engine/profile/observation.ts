@@ -23,6 +23,8 @@ export interface Traits {
   ids: 'yes' | 'no';
   /** Edited rows keep their place in the order by id. */
   edits: 'in place';
+  /** Declared fields whose values rise and fall in the order by id, separated by commas: no row takes its place by them. */
+  'not ordered by': string;
   /** Rows come without their date. */
   dates: 'no';
   /** Some rows have no date that a window could ask for. */

@@ -17,6 +17,7 @@ export interface SourceProfile {
   readonly oneAnswer: 'cut' | 'complete' | null;
   readonly ids: 'yes' | 'no' | null;
   readonly editsInPlace: boolean;
+  readonly notOrderedBy: ReadonlySet<string>;
   readonly hidesDates: boolean;
   readonly hasUndated: boolean;
   readonly ignoresDates: boolean;
@@ -49,6 +50,7 @@ export const UNKNOWN: SourceProfile = {
   oneAnswer: null,
   ids: null,
   editsInPlace: false,
+  notOrderedBy: new Set(),
   hidesDates: false,
   hasUndated: false,
   ignoresDates: false,
@@ -102,6 +104,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { ids: value };
     case 'edits':
       return { editsInPlace: true };
+    case 'not ordered by':
+      return value === [...profile.notOrderedBy].sort().join() ? {} : { notOrderedBy: new Set(value.split(',')) };
     case 'dates':
       return { hidesDates: true };
     case 'undated':

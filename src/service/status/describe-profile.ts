@@ -18,6 +18,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     complete: 'one response holds the whole list',
   },
   edits: { 'in place': 'edited rows keep their position' },
+  'not ordered by': value => `not ordered by ${value.split(',').join(', ')}`,
   'page size': value => `page size ${value}`,
   'most accepted': value => `refuses to be asked for more than ${value} rows a page`,
   'goes beyond': value => `has returned more than ${value} rows in one response`,
