@@ -269,4 +269,9 @@ export const variantPoints = {
     { some: 'many were, days or months later', none: 'none was, so that their dates ascend with their ids' },
     'some',
   ),
+  'customer-rows': point(
+    'The invoices that customer_id without dates selects.',
+    { all: 'all of the customer', newer: 'those in the newer half of the list; others are not counted either' },
+    'all',
+  ),
 } as const;

@@ -63,6 +63,7 @@ const NEVER_CHECKED: Record<string, string> = {
   'new-ids': 'the newest record would have to be deleted',
   'rate-length': 'the limit would have to be exhausted',
   backdated: 'no two rows tell it',
+  'customer-rows': 'it takes all rows of a customer to show it',
   creates: 'sluice push waits for records in any case',
   visible: 'a key with partial access looks like a smaller installation',
 };

@@ -9,6 +9,7 @@ import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
+import { observeCutFilter } from '../profile/lacked-by-value.ts';
 import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
 import { type Step, startOf } from '../read/step.ts';
@@ -32,6 +33,14 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')
     await settleLeftOut(tx, effects, task, step.slice, shown);
+  if (step.slice.by === resource.strategy.partition)
+    for (const observed of observeCutFilter(
+      resource.profile.lackedByValue,
+      resource.strategy.relatedBy,
+      step.rows,
+      resource.lagMs,
+    ))
+      await remember(tx, effects, task, observed);
   const keys = keepPlace(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;

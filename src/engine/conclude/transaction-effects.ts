@@ -99,6 +99,7 @@ export async function remember(
 const KEEPS_READINGS: readonly Observation['trait'][] = [
   'fields',
   'not ordered by',
+  'lacked by value',
   'drift',
   'address answered',
   'end',

@@ -25,6 +25,8 @@ export interface Traits {
   edits: 'in place';
   /** Declared fields whose values rise and fall in the order by id, separated by commas: no row takes its place by them. */
   'not ordered by': string;
+  /** A row that the list of its value lacked: a `LackedByValue` as JSON. */
+  'lacked by value': string;
   /** Rows come without their date. */
   dates: 'no';
   /** Some rows have no date that a window could ask for. */
@@ -54,7 +56,7 @@ type OneOf<T> = { [K in keyof T]: { readonly trait: K; readonly value: T[K] } }[
 /** What a page or a reading showed of the source's behaviour, with the evidence in plain words. */
 export type Observation = (
   | OneOf<Traits>
-  /** `cut`: it shows at most so many rows of a value. */
+  /** `cut`: it shows only a part of the rows of a value. */
   | { readonly trait: `filter ${string}`; readonly value: 'ignored' | 'cut' }
   /** The most days between a row and the bound of its window (`from`, `to`; `both from`, `both to` if both dates were asked for). */
   | { readonly trait: `days shown ${string}`; readonly value: `${number}` }

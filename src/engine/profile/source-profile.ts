@@ -1,4 +1,5 @@
 import { driftText, type FieldDrift, parseDrift } from './field-drift.ts';
+import type { LackedByValue } from './lacked-by-value.ts';
 import type { ListEnd } from './list-end.ts';
 import type { Observation, Order, Traits } from './observation.ts';
 
@@ -18,6 +19,7 @@ export interface SourceProfile {
   readonly ids: 'yes' | 'no' | null;
   readonly editsInPlace: boolean;
   readonly notOrderedBy: ReadonlySet<string>;
+  readonly lackedByValue: LackedByValue | null;
   readonly hidesDates: boolean;
   readonly hasUndated: boolean;
   readonly ignoresDates: boolean;
@@ -51,6 +53,7 @@ export const UNKNOWN: SourceProfile = {
   ids: null,
   editsInPlace: false,
   notOrderedBy: new Set(),
+  lackedByValue: null,
   hidesDates: false,
   hasUndated: false,
   ignoresDates: false,
@@ -106,6 +109,10 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { editsInPlace: true };
     case 'not ordered by':
       return value === [...profile.notOrderedBy].sort().join() ? {} : { notOrderedBy: new Set(value.split(',')) };
+    case 'lacked by value':
+      return value === JSON.stringify(profile.lackedByValue)
+        ? {}
+        : { lackedByValue: JSON.parse(value) as LackedByValue };
     case 'dates':
       return { hidesDates: true };
     case 'undated':

@@ -19,6 +19,8 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
   },
   edits: { 'in place': 'edited rows keep their position' },
   'not ordered by': value => `not ordered by ${value.split(',').join(', ')}`,
+  // What follows from it is told by `filter`.
+  'lacked by value': () => '',
   'page size': value => `page size ${value}`,
   'most accepted': value => `refuses to be asked for more than ${value} rows a page`,
   'goes beyond': value => `has returned more than ${value} rows in one response`,
