@@ -274,4 +274,16 @@ export const variantPoints = {
     { all: 'all of the customer', newer: 'those in the newer half of the list; others are not counted either' },
     'all',
   ),
+  'deleted-address': point(
+    'What the address of a deleted customer does in place of what `deleted-customer` says.',
+    {
+      'as-said': 'nothing else',
+      unmarked: 'it shows the customer as it was',
+      archived: 'it shows the customer, with `archivedOn` and the status Archived',
+      merged: 'it shows another customer, into which the deleted one was merged',
+      '500': 'status 500',
+      '301': 'a redirect to the list',
+    },
+    'as-said',
+  ),
 } as const;

@@ -6,7 +6,7 @@ import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/m
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
-import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
+import { contradictions, type SeenAgain, shownByAddress, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
 import { observeCutFilter } from '../profile/lacked-by-value.ts';
@@ -208,7 +208,10 @@ async function settleSeen(
   const list = resourceIn(effects);
   const undated = undatedRow(list, slice, seen);
   if (undated) await remember(tx, effects, task, undated);
-  for (const { row, due } of contradictions(list, slice, seen, text => task.state.doubts.get(text) ?? 0)) {
+  const doubts = (text: string) => task.state.doubts.get(text) ?? 0;
+  const hides = shownByAddress(slice, seen, doubts);
+  if (hides) await remember(tx, effects, task, hides);
+  for (const { row, due } of contradictions(list, slice, seen, doubts)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
     if (forgotten.length === 0) continue;

@@ -34,6 +34,10 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'rate-length=minute': 'the limit would have to be exhausted',
   'backdated=some': 'it is not checked',
   'backdated=none': 'it is not checked',
+  'deleted-address=as-said': 'it is seen with deleted-customer',
+  ...Object.fromEntries(
+    ['unmarked', 'archived', 'merged', '500', '301'].map(value => [`deleted-address=${value}`, 'it is not told apart']),
+  ),
   'customer-rows=all': 'it is not checked',
   'customer-rows=newer': 'it is not checked',
   'date-times=no': 'few days have rows enough',
@@ -167,6 +171,7 @@ test.for(['bearer', 'query'] as const)(
       'cap',
       'creates',
       'customer-rows',
+      'deleted-address',
       'date-times',
       'most-rows-of',
       'new-ids',
