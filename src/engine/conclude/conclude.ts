@@ -6,9 +6,11 @@ import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/m
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
+import { settlesDoubt } from '../coverage/recount.ts';
 import { contradictions, type SeenAgain, shownByAddress, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
+import { countAgrees } from '../profile/counts.ts';
 import { observeCutFilter } from '../profile/lacked-by-value.ts';
 import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
@@ -50,6 +52,10 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   const unreadable = keys.filter(isNumberedKey);
   if (!task.reportOnly && step.lastDayShown) await observeLastDay(tx, effects, task, step.lastDayShown, seen);
   await concludeEnd(tx, effects, { ...step, end, seen, unreadable }, outcome);
+  const { doubtedCount } = resource.profile;
+  const isShown = end.kind === 'proven' || (end.kind === 'targeted' && end.complete);
+  if (doubtedCount !== null && isShown && !task.reportOnly && settlesDoubt(resourceIn(effects), step.slice))
+    await remember(tx, effects, task, countAgrees(doubtedCount));
 }
 
 /** Stores the position of the reading, or removes it at the end. Returns all keys that the reading showed. */

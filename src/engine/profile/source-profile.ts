@@ -31,7 +31,9 @@ export interface SourceProfile {
   readonly addressAnswered: string | null;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;
-  readonly counts: Traits['counts'] | null;
+  readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | null;
+  /** The text of the slice whose count is in doubt. */
+  readonly doubtedCount: string | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
   readonly ignoredFilters: ReadonlySet<string>;
   readonly end: ListEnd | null;
@@ -65,6 +67,7 @@ export const UNKNOWN: SourceProfile = {
   fields: new Set(),
   drift: null,
   counts: null,
+  doubtedCount: null,
   controlTotals: null,
   ignoredFilters: new Set(),
   end: null,
@@ -134,7 +137,7 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
     case 'drift':
       return profile.drift !== null && value === driftText(profile.drift) ? {} : { drift: parseDrift(value) };
     case 'counts':
-      return { counts: value };
+      return countsOf(value);
     case 'control totals':
       return { controlTotals: value };
     case 'end':
@@ -145,6 +148,13 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
         if (trait.startsWith(start)) return withNumber(profile, property, trait.slice(start.length), Number(value));
       return {};
   }
+}
+
+/** Earlier versions stored a doubt without its slice. */
+function countsOf(value: Traits['counts']): Pick<SourceProfile, 'counts' | 'doubtedCount'> {
+  const [, counts, slice = null] = /^(doubted [a-z]+)(?:: (.*))?$/.exec(value) ?? [];
+  if (counts !== undefined) return { counts: counts as SourceProfile['counts'], doubtedCount: slice };
+  return { counts: value === 'agree' ? null : (value as SourceProfile['counts']), doubtedCount: null };
 }
 
 const withFilter = ({ ignoredFilters }: SourceProfile, field: string): Partial<SourceProfile> =>

@@ -56,7 +56,10 @@ test.each([
         limit: 100_000,
         resources: ['customers'],
         // As in reality, no two requests are granted at the same moment.
-        wrapBudget: ledger => ({ ...ledger, take: (lane, want) => clock.advance(1).then(() => ledger.take(lane, want)) }),
+        wrapBudget: ledger => ({
+          ...ledger,
+          take: (lane, want) => clock.advance(1).then(() => ledger.take(lane, want)),
+        }),
       });
       await serveOrders(engine, 'sync');
       const ids = [...sandbox.rows('customers')].map(({ id }) => id);
