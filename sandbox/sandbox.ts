@@ -162,7 +162,7 @@ function startTimeline(
   webhooks: Webhooks,
 ): Timeline {
   const { seed, clock, size = 'small', today } = options;
-  const { states, undated, digits, dates, 'new-ids': newIds } = variants.current();
+  const { states, undated, digits, dates, 'new-ids': newIds, backdated } = variants.current();
   const openedAt = clock.now();
   const startedAt = today === undefined ? openedAt : noonOf(today);
   return createTimeline({
@@ -174,6 +174,7 @@ function startTimeline(
       undated: undated === 'yes',
       beyondDouble: digits === 'beyond',
       farDates: dates === 'far',
+      datesInOrder: backdated === 'none',
       reissuedIds: newIds === 'reissued',
     },
     now: () => startedAt + (clock.now() - openedAt),

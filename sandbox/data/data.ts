@@ -46,6 +46,8 @@ export interface DataOptions {
   beyondDouble: boolean;
   /** One in 50 invoices and transactions is of 1850, 2050 or 9999. */
   farDates: boolean;
+  /** The dates of invoices and transactions ascend with their ids. */
+  datesInOrder?: boolean;
   /** Ids of deleted rows above those that exist are issued again. */
   reissuedIds?: boolean;
 }

@@ -17,6 +17,7 @@ export interface InvoiceTraits {
   /** Some amounts have more digits than a double holds. */
   beyondDouble: boolean;
   farDates: boolean;
+  datesInOrder?: boolean;
 }
 
 export function invoiceColumns(
@@ -31,7 +32,7 @@ export function invoiceColumns(
   spreadIds(columns.ids, random);
   const openShare = openShareFor(count);
   for (let index = 0; index < count; index += 1) {
-    const day = spreadDay(index, count, today, random);
+    const day = spreadDay(index, count, today, random, traits.datesInOrder);
     const listed = traits.undated && random.chance(0.02) ? NO_DAY : day;
     columns.days[index] = (traits.farDates ? farDay(index) : null) ?? listed;
     columns.states[index] = randomStateIndex(Math.max(0, today - day), openShare, traits.moreStates, random);

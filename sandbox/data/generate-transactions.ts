@@ -17,6 +17,7 @@ export interface TransactionTraits {
   undated: boolean;
   beyondDouble: boolean;
   farDates: boolean;
+  datesInOrder?: boolean;
 }
 
 export function transactionColumns(count: number, seed: number, today: number, traits: TransactionTraits): Columns {
@@ -25,7 +26,7 @@ export function transactionColumns(count: number, seed: number, today: number, t
   const { ids, days, states, owners, changed } = columns;
   spreadIds(ids, random);
   for (let index = 0; index < count; index += 1) {
-    const day = spreadDay(index, count, today, random);
+    const day = spreadDay(index, count, today, random, traits.datesInOrder);
     changed[index] = Math.min(day, today) * 86_400;
     const cash = isCashSale(index);
     const secondOfPair = cash && index % CASH_PAIR_EVERY === 1;

@@ -20,7 +20,15 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
   };
 
   const missing = (id: number) => {
-    const gone = timeline.dataset().data.customers.removed(id);
+    const { customers } = timeline.dataset().data;
+    const gone = customers.removed(id);
+    const form = variants()['deleted-address'];
+    if (form === '500') return failure(500, 'Internal server error');
+    if (form === '301') return new Response(null, { status: 301, headers: { location: '/api/v2/customers' } });
+    const [other] = customers.select({});
+    if (form === 'merged' && other !== undefined) return success(render(customers.at(other)));
+    if (form === 'unmarked' && gone) return success(render(gone));
+    if (form === 'archived' && gone) return success({ ...render(gone), archivedOn: '2026-01-01', status: 'Archived' });
     switch (variants()['deleted-customer']) {
       case 'null':
         return Response.json({ success: true, data: null });

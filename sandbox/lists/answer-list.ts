@@ -1,5 +1,5 @@
 import type { Data } from '../data/data.ts';
-import type { Table } from '../data/table.ts';
+import type { Filter, Table } from '../data/table.ts';
 import { failure, type Meta, rowList, validationFailure } from '../envelopes/responses.ts';
 import { type BadDay, withLoss, withRewrite } from '../faults/bad-days.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';
@@ -37,7 +37,11 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
 
     const filter = readFilter(resource, query, variants);
     const { order, visible, ids } = variants;
-    const matching = (listings.get(resource) as Listing).positions(filter, order, visible, salt, ids);
+    const selected = (listings.get(resource) as Listing).positions(filter, order, visible, salt, ids);
+    const matching =
+      listShapes[resource].owner === 'customer_id' && showsNewer(filter, variants)
+        ? selected.filter(at => 2 * at >= data[resource].length)
+        : selected;
     // A row without fields matches no filter.
     const nulls = NULL_ROWS[variants['null-rows']];
     const found = Object.keys(filter).length === 0 && nulls.length > 0 ? withNulls(matching, nulls) : matching;
@@ -84,6 +88,8 @@ function writeMeta({ total_records: records, ...pages }: Meta, form: Variants['t
       .replace(/(\d)(?=(\d{3})+$)/g, '$1,');
   return { ...pages, total_records: form === 'number' ? records : grouped() };
 }
+const showsNewer = ({ owner, fromDay, toDay }: Filter, { 'customer-rows': rows }: Variants): boolean =>
+  rows === 'newer' && owner !== undefined && fromDay === undefined && toDay === undefined;
 
 /** The row that shares a pair of positions with this one; the last row may be alone. Deletions and new rows change no pair. */
 function besideIn<Row extends { id: number }>(table: Table<Row>, position: number): Row {

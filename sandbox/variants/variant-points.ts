@@ -274,4 +274,26 @@ export const variantPoints = {
     { number: 'a number', grouped: "text with its digits in groups: '1,234', '0,120'", none: 'left out' },
     'number',
   ),
+  backdated: point(
+    'Whether invoices and transactions were entered on other days than they are dated (fixed at opening).',
+    { some: 'many were, days or months later', none: 'none was, so that their dates ascend with their ids' },
+    'some',
+  ),
+  'customer-rows': point(
+    'The invoices that customer_id without dates selects.',
+    { all: 'all of the customer', newer: 'those in the newer half of the list; others are not counted either' },
+    'all',
+  ),
+  'deleted-address': point(
+    'What the address of a deleted customer does in place of what `deleted-customer` says.',
+    {
+      'as-said': 'nothing else',
+      unmarked: 'it shows the customer as it was',
+      archived: 'it shows the customer, with `archivedOn` and the status Archived',
+      merged: 'it shows another customer, into which the deleted one was merged',
+      '500': 'status 500',
+      '301': 'a redirect to the list',
+    },
+    'as-said',
+  ),
 } as const;

@@ -9,7 +9,16 @@ export type Variants = { [N in VariantName]: keyof Points[N]['values'] };
 export const variantNames = Object.keys(variantPoints) as VariantName[];
 
 /** The points that cannot change while a sandbox runs. */
-const fixedPoints = ['rate-window', 'rejected-count', 'states', 'undated', 'digits', 'dates', 'new-ids'] as const;
+const fixedPoints = [
+  'rate-window',
+  'rejected-count',
+  'states',
+  'undated',
+  'digits',
+  'dates',
+  'new-ids',
+  'backdated',
+] as const;
 
 /** Fills in the likely behaviour wherever none is given. */
 export function completeVariants(given: Partial<Variants> = {}): Variants {

@@ -197,3 +197,6 @@ export const list = (item: z.ZodObject) => z.array(item).nullable().optional();
 /** The declared fields of a record, without its key. */
 export const fieldsBesideKey = ({ record, key }: Job): string[] =>
   Object.keys(record.shape).filter(field => field !== key);
+
+/** The declared fields by which a list may be ordered in place of its key. */
+export const sortableFields = (job: Job): string[] => fieldsBesideKey(job).filter(field => !(field in job.children));

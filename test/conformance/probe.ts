@@ -58,10 +58,13 @@ export interface Report {
 /** Points that are never checked, and why. */
 const NEVER_CHECKED: Record<string, string> = {
   webhooks: 'a registration cannot be undone, so none is made',
+  'deleted-address': 'the point deleted-customer tells what addresses of deleted customers answer',
   'date-times': 'few days have rows enough to show it',
   'most-rows-of': 'the point most-rows names the lists',
   'new-ids': 'the newest record would have to be deleted',
   'rate-length': 'the limit would have to be exhausted',
+  backdated: 'no two rows tell it',
+  'customer-rows': 'it takes all rows of a customer to show it',
   creates: 'sluice push waits for records in any case',
   visible: 'a key with partial access looks like a smaller installation',
 };

@@ -1,6 +1,6 @@
 import type { Progress, Wish } from '../../src/engine/agenda/choice.ts';
 import type { List } from '../../src/engine/coverage/list.ts';
-import { slicingOf } from '../../src/engine/job.ts';
+import { slicingOf, sortableFields } from '../../src/engine/job.ts';
 import { profileOf } from '../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
@@ -119,7 +119,11 @@ export function listOf({ resource, traits, entries, total }: RecordedList): List
   const job = JOBS[resource];
   // What the recorder's engine did not note: windows of that length would not have been gathered.
   const noted = total === null ? { [`longest ${slicingOf(job, 'date')?.field}`]: '1000' } : {};
-  const profile = profileOf(Object.entries({ ...noted, ...traits }).map(([trait, value]) => ({ trait, value })));
+  // Nor which fields order a list whose edited rows keep their place: it took them all for lists in the order of ids alone.
+  const byId = traits.edits === undefined ? {} : { 'not ordered by': sortableFields(job).join() };
+  const profile = profileOf(
+    Object.entries({ ...noted, ...byId, ...traits }).map(([trait, value]) => ({ trait, value })),
+  );
   return {
     job,
     profile,

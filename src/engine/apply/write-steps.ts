@@ -4,7 +4,7 @@ import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { holdLosses } from '../changes/hold-losses.ts';
 import { noteDrift } from '../changes/note-drift.ts';
-import { noteWindows, observeEdits, observeFields, observeUndated } from '../changes/observe-rows.ts';
+import { noteWindows, observeEdits, observeFields, observeSortKeys, observeUndated } from '../changes/observe-rows.ts';
 import { conclude } from '../conclude/conclude.ts';
 import { countsOf, remember, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { groupBy } from '../group-by.ts';
@@ -41,6 +41,7 @@ async function rememberStep(tx: Db, effects: TransactionEffects, step: Step): Pr
     ...((step.learnt ?? []) as readonly Observation[]),
     ...observeUndated(step),
     ...observeFields(step),
+    ...observeSortKeys(step),
   ])
     await remember(tx, effects, task, observation);
   if (total === undefined) return;

@@ -3,8 +3,9 @@ import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts
 import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
 import { remember, resourceIn, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { partition } from '../coverage/list.ts';
-import { fieldsBesideKey } from '../job.ts';
+import { fieldsBesideKey, sortableFields } from '../job.ts';
 import type { Observation } from '../profile/observation.ts';
+import { observeOtherOrders } from '../profile/observe-order.ts';
 import {
   editsToCheck,
   fieldsCarried,
@@ -54,6 +55,12 @@ export const observeFields = ({ resource, slice, rows }: Step): Observation[] =>
           rows.some(row => field in row.values || field in row.children),
         ),
       );
+
+/** Only the list itself shows its order; a filter may be answered in another. */
+export const observeSortKeys = ({ resource, slice, rows }: Step): Observation[] =>
+  slice.by === 'newest' || slice.by === 'id'
+    ? observeOtherOrders(resource.profile, sortableFields(resource.job), rows)
+    : [];
 
 /** Observes whether edited rows keep their place in id order. Queries the database only where the page allows a conclusion. */
 export async function observeEdits(

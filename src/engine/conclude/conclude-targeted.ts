@@ -4,10 +4,9 @@ import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
-import { behindEnd } from '../profile/list-end.ts';
-import type { Observation } from '../profile/observation.ts';
+import { observeLackedByValue } from '../profile/lacked-by-value.ts';
 import { placeOf, type Resource } from '../resource.ts';
-import { sliceText } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
 import { lackClaims, lackedRows, remove, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
@@ -41,10 +40,15 @@ export async function concludeTargeted(
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);
   const mayBe = await unreadableIn(tx, effects, slice, unreadable);
-  const hidden = hiddenBehind(resource, step, left, before);
-  if (hidden.size > 0) await remember(tx, effects, task, observeCut(resource, step));
-  const inFront = lacked.filter(({ key }) => !hidden.has(key));
-  const claims = lackClaims(inFront, before, { slice, at, mayBe }, value);
+  const hidden = hiddenBy(resource, slice, left, before);
+  const evidence = `"${sliceText(slice)}" lacked rows that no other slice lacks, such as ${hidden[0]}`;
+  for (const observed of observeLackedByValue(resource.profile.lackedByValue, hidden, {
+    value: value ?? '',
+    at,
+    evidence,
+  }))
+    await remember(tx, effects, task, observed);
+  const claims = hidden.length > 0 ? [] : lackClaims(lacked, before, { slice, at, mayBe }, value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.
@@ -52,28 +56,9 @@ export async function concludeTargeted(
   changeCoverage(effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days: [...days.values()] }));
 }
 
-/**
- * Rows that a list of related rows may hide behind its end: all there, if it lacks one that no other slice was found to lack. A source may
- * show at most so many rows of it.
- */
-function hiddenBehind(
-  { profile, strategy }: Resource,
-  { slice, end: { reached } }: Ended<'targeted'>,
-  lacked: readonly string[],
-  missing: readonly SeenRow[],
-): ReadonlySet<string> {
-  if (slice.by !== 'value' || slice.field !== strategy.relatedBy || !reached || reached.counted) return new Set();
-  const behind = behindEnd(lacked, reached, profile.order);
+/** Without a row that no slice was found to lack, the list of related rows proves nothing: it may show only a part of them, such as the latest. */
+const hiddenBy = ({ strategy }: Resource, slice: Slice, lacked: readonly string[], missing: readonly SeenRow[]) => {
+  if (slice.by !== 'value' || slice.field !== strategy.relatedBy) return [];
   const known = new Set(missing.map(({ key }) => key));
-  return new Set(behind.every(key => known.has(key)) ? [] : behind);
-}
-
-/** A list of related rows that seems cut off. A second one of the same length shows that such lists are, and confirm nothing. */
-function observeCut({ profile }: Resource, { slice, end: { reached } }: Ended<'targeted'>): Observation {
-  const field = slice.by === 'value' ? slice.field : '';
-  const rows = reached?.rows ?? 0;
-  const evidence = `"${sliceText(slice)}" ended after ${rows} rows and lacked rows that no other slice lacks`;
-  return profile.longest.get(field) === rows
-    ? { trait: `filter ${field}`, value: 'cut', evidence }
-    : { trait: `longest ${field}`, value: `${rows}` as const, evidence };
-}
+  return lacked.filter(key => !known.has(key));
+};

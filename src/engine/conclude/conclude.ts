@@ -6,9 +6,12 @@ import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/m
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
-import { contradictions, type SeenAgain, undatedRow } from '../deletion/contradiction.ts';
+import { settlesDoubt } from '../coverage/recount.ts';
+import { contradictions, type SeenAgain, shownByAddress, undatedRow } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
+import { countAgrees } from '../profile/counts.ts';
+import { observeCutFilter } from '../profile/lacked-by-value.ts';
 import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
 import { type Step, startOf } from '../read/step.ts';
@@ -32,6 +35,14 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')
     await settleLeftOut(tx, effects, task, step.slice, shown);
+  if (step.slice.by === resource.strategy.partition)
+    for (const observed of observeCutFilter(
+      resource.profile.lackedByValue,
+      resource.strategy.relatedBy,
+      step.rows,
+      resource.lagMs,
+    ))
+      await remember(tx, effects, task, observed);
   const keys = keepPlace(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;
@@ -41,6 +52,10 @@ export async function conclude(tx: Db, effects: TransactionEffects, step: Step, 
   const unreadable = keys.filter(isNumberedKey);
   if (!task.reportOnly && step.lastDayShown) await observeLastDay(tx, effects, task, step.lastDayShown, seen);
   await concludeEnd(tx, effects, { ...step, end, seen, unreadable }, outcome);
+  const { doubtedCount } = resource.profile;
+  const isShown = end.kind === 'proven' || (end.kind === 'targeted' && end.complete);
+  if (doubtedCount !== null && isShown && !task.reportOnly && settlesDoubt(resourceIn(effects), step.slice))
+    await remember(tx, effects, task, countAgrees(doubtedCount));
 }
 
 /** Stores the position of the reading, or removes it at the end. Returns all keys that the reading showed. */
@@ -199,7 +214,10 @@ async function settleSeen(
   const list = resourceIn(effects);
   const undated = undatedRow(list, slice, seen);
   if (undated) await remember(tx, effects, task, undated);
-  for (const { row, due } of contradictions(list, slice, seen, text => task.state.doubts.get(text) ?? 0)) {
+  const doubts = (text: string) => task.state.doubts.get(text) ?? 0;
+  const hides = shownByAddress(slice, seen, doubts);
+  if (hides) await remember(tx, effects, task, hides);
+  for (const { row, due } of contradictions(list, slice, seen, doubts)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
     if (forgotten.length === 0) continue;

@@ -98,6 +98,8 @@ export async function remember(
  */
 const KEEPS_READINGS: readonly Observation['trait'][] = [
   'fields',
+  'not ordered by',
+  'lacked by value',
   'drift',
   'address answered',
   'end',

@@ -1,4 +1,5 @@
 import type { Observation } from '../profile/observation.ts';
+import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type List, partition } from './list.ts';
 
 /** How many rows are accounted for: stored ones without those that a whole cover lacks, and records in quarantine without a row. */
@@ -17,6 +18,21 @@ export const mayHideRows = (list: List): boolean =>
   !list.profile.hasUndated &&
   (list.profile.counts === null || list.profile.counts === 'unfiltered') &&
   partition(list).every(entry => entry.provenAt !== null);
+
+/**
+ * Whether the slice whose count was in doubt has been proven by its count since, or the slices that it was cut into. Until then, it says why it is
+ * not proven; a range of ids is proven whatever the source counts.
+ */
+export function settlesDoubt(list: List, read: Slice): boolean {
+  const { doubtedCount } = list.profile;
+  if (doubtedCount === null || read.by === 'id') return false;
+  if (read.by === 'value') return sliceText(read) === doubtedCount;
+  const doubted = parseSlice(doubtedCount);
+  if (read.by !== doubted.by) return false;
+  return partition(list)
+    .filter(({ slice }) => overlap(slice, doubted))
+    .every(({ provenAt, dueReason }) => provenAt !== null && dueReason === null);
+}
 
 /**
  * Rows without a date lie in no window. When every window was read and the source still counts more rows than are held, the count is

@@ -1,5 +1,6 @@
 import { type List, partition } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
+import { hidesDeletion } from '../profile/observe-address.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 
@@ -42,10 +43,24 @@ export function contradictions(
     const doubted = partition(list).filter(
       entry => entry.slice.by === lacking.by && overlap(entry.slice, lacking) && (entry.provenAt ?? row.at) < row.at,
     );
-    if (doubted.length === 0 || doubts(row.slice) >= MOST_DOUBTS) return [];
+    const isDue = slice.by === 'one' || doubts(row.slice) < MOST_DOUBTS;
+    if (doubted.length === 0 || !isDue) return [];
     const dueReason = `${sliceText(slice)} shows row ${row.key}, which it lacked`;
     return [{ row, due: doubted.map(entry => ({ ...entry, dueSince: row.at, dueReason })) }];
   });
+}
+
+/**
+ * The address of a row that a slice lacked showed it, and it was the last of so many readings to contradict that slice: such addresses show
+ * deleted rows, too. The slice is read once more, and what it lacks then is confirmed in another way.
+ */
+export function shownByAddress(
+  slice: Slice,
+  seen: readonly SeenAgain[],
+  doubts: (slice: string) => number,
+): Observation | null {
+  const shown = slice.by === 'one' ? seen.find(row => !row.changed && doubts(row.slice) >= MOST_DOUBTS) : undefined;
+  return shown ? hidesDeletion(shown.key, 'it again and again') : null;
 }
 
 /** Where rows do not show their date: a row that every window lacked and the list shows has no date. */

@@ -66,13 +66,25 @@ const contains = (outer: CountedWindow, { asked }: CountedWindow): boolean =>
 const areApart = ({ asked: a }: CountedWindow, { asked: b }: CountedWindow): boolean =>
   (a.to !== null && b.from !== null && a.to < b.from) || (b.to !== null && a.from !== null && b.to < a.from);
 
+/** The count that was in doubt agrees with the rows of its slice by now. */
+export const countAgrees = (slice: string): Observation => ({
+  trait: 'counts',
+  value: 'agree',
+  evidence: `the count of "${slice}" agreed with its rows again`,
+});
+
 /**
  * The count of a slice was off by the same number again and again. The third task that finds this believes the rows; so does the
  * first where the count was found to ignore the filter.
  */
 export function doubtCounts({ counts }: SourceProfile, slice: string, by: number): Observation | null {
   if (counts === 'unreliable') return null;
-  const value = counts === null ? 'doubted once' : counts === 'doubted once' ? 'doubted twice' : 'unreliable';
+  const value =
+    counts === null
+      ? (`doubted once: ${slice}` as const)
+      : counts === 'doubted once'
+        ? (`doubted twice: ${slice}` as const)
+        : 'unreliable';
   const evidence = `the count of "${slice}" was off by ${by} again and again`;
   return { trait: 'counts', value, evidence };
 }

@@ -23,6 +23,10 @@ export interface Traits {
   ids: 'yes' | 'no';
   /** Edited rows keep their place in the order by id. */
   edits: 'in place';
+  /** Declared fields whose values rise and fall in the order by id, separated by commas: no row takes its place by them. */
+  'not ordered by': string;
+  /** A row that the list of its value lacked: a `LackedByValue` as JSON. */
+  'lacked by value': string;
   /** Rows come without their date. */
   dates: 'no';
   /** Some rows have no date that a window could ask for. */
@@ -32,8 +36,11 @@ export interface Traits {
   'date bounds': 'both';
   'date from': 'inclusive' | 'in doubt';
   'date to': 'inclusive' | 'in doubt';
-  /** What the source's own counts are worth; doubts become `unreliable`. `unfiltered`: they ignore the filter. */
-  counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered';
+  /**
+   * What the source's own counts are worth; doubts become `unreliable`, unless the count of that slice agrees with its rows later.
+   * `unfiltered`: they ignore the filter.
+   */
+  counts: 'agree' | `doubted ${'once' | 'twice'}: ${string}` | 'unreliable' | 'unfiltered';
   /** What addresses of rows say of a deletion: nothing, as they answer otherwise than with 404, or with 404 for rows that the list shows. */
   address: 'no 404';
   /** When an address last answered for a row that the list shows; `in doubt` once the list shows a row again that it denied. */
@@ -52,7 +59,7 @@ type OneOf<T> = { [K in keyof T]: { readonly trait: K; readonly value: T[K] } }[
 /** What a page or a reading showed of the source's behaviour, with the evidence in plain words. */
 export type Observation = (
   | OneOf<Traits>
-  /** `cut`: it shows at most so many rows of a value. */
+  /** `cut`: it shows only a part of the rows of a value. */
   | { readonly trait: `filter ${string}`; readonly value: 'ignored' | 'cut' }
   /** The most days between a row and the bound of its window (`from`, `to`; `both from`, `both to` if both dates were asked for). */
   | { readonly trait: `days shown ${string}`; readonly value: `${number}` }

@@ -51,6 +51,38 @@ export function observeOrder(profile: SourceProfile, page: ObservedPage, keyFiel
   return [{ trait: 'order', value: order, evidence }];
 }
 
+/**
+ * Fields by which the list is not ordered: a page in the order of ids shows their values rise and fall. In one that is ordered by another field,
+ * such as a date, and looks ordered by id until a row is moved, that field's values only rise or only fall.
+ */
+export function observeOtherOrders(
+  { notOrderedBy }: SourceProfile,
+  fields: readonly string[],
+  rows: readonly { readonly key: string; readonly values: Readonly<Record<string, string | null>> }[],
+): Observation[] {
+  const ids = rows.map(({ key }) => key);
+  if (!ids.every(isId) || orderOfIds(ids.map(BigInt), null) === 'none') return [];
+  const valuesOf = (field: string) => rows.flatMap(({ values }) => values[field] ?? []);
+  const found = fields.filter(field => !notOrderedBy.has(field) && isUnordered(valuesOf(field)));
+  if (found.length === 0) return [];
+  const evidence = `ids ${ids[0]} to ${ids.at(-1)} came in order, and their values of ${found.join(', ')} did not`;
+  return [{ trait: 'not ordered by', value: [...notOrderedBy, ...found].sort().join(), evidence }];
+}
+
+const byNumber = (a: string, b: string): number => Number(a) - Number(b);
+const byCode = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** INV-9 before INV-10. */
+const byNature = new Intl.Collator('en', { numeric: true, sensitivity: 'base' }).compare;
+
+/** In no order that a source may know. It may put nulls first or last. */
+function isUnordered(values: readonly string[]): boolean {
+  const orders = values.some(value => Number.isNaN(Number(value))) ? [byCode, byNature] : [byNumber];
+  return orders.every(compare => {
+    const steps = values.slice(1).map((value, index) => compare(value, values[index] as string));
+    return steps.some(step => step > 0) && steps.some(step => step < 0);
+  });
+}
+
 const FEW_ROWS = 5;
 
 /**

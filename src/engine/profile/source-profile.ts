@@ -1,4 +1,5 @@
 import { driftText, type FieldDrift, parseDrift } from './field-drift.ts';
+import type { LackedByValue } from './lacked-by-value.ts';
 import type { ListEnd } from './list-end.ts';
 import type { Observation, Order, Traits } from './observation.ts';
 
@@ -17,6 +18,8 @@ export interface SourceProfile {
   readonly oneAnswer: 'cut' | 'complete' | null;
   readonly ids: 'yes' | 'no' | null;
   readonly editsInPlace: boolean;
+  readonly notOrderedBy: ReadonlySet<string>;
+  readonly lackedByValue: LackedByValue | null;
   readonly hidesDates: boolean;
   readonly hasUndated: boolean;
   readonly ignoresDates: boolean;
@@ -28,7 +31,9 @@ export interface SourceProfile {
   readonly addressAnswered: string | null;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;
-  readonly counts: Traits['counts'] | null;
+  readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | null;
+  /** The text of the slice whose count is in doubt. */
+  readonly doubtedCount: string | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;
   readonly ignoredFilters: ReadonlySet<string>;
   readonly end: ListEnd | null;
@@ -49,6 +54,8 @@ export const UNKNOWN: SourceProfile = {
   oneAnswer: null,
   ids: null,
   editsInPlace: false,
+  notOrderedBy: new Set(),
+  lackedByValue: null,
   hidesDates: false,
   hasUndated: false,
   ignoresDates: false,
@@ -60,6 +67,7 @@ export const UNKNOWN: SourceProfile = {
   fields: new Set(),
   drift: null,
   counts: null,
+  doubtedCount: null,
   controlTotals: null,
   ignoredFilters: new Set(),
   end: null,
@@ -102,6 +110,12 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { ids: value };
     case 'edits':
       return { editsInPlace: true };
+    case 'not ordered by':
+      return value === [...profile.notOrderedBy].sort().join() ? {} : { notOrderedBy: new Set(value.split(',')) };
+    case 'lacked by value':
+      return value === JSON.stringify(profile.lackedByValue)
+        ? {}
+        : { lackedByValue: JSON.parse(value) as LackedByValue };
     case 'dates':
       return { hidesDates: true };
     case 'undated':
@@ -123,7 +137,7 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
     case 'drift':
       return profile.drift !== null && value === driftText(profile.drift) ? {} : { drift: parseDrift(value) };
     case 'counts':
-      return { counts: value };
+      return countsOf(value);
     case 'control totals':
       return { controlTotals: value };
     case 'end':
@@ -134,6 +148,13 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
         if (trait.startsWith(start)) return withNumber(profile, property, trait.slice(start.length), Number(value));
       return {};
   }
+}
+
+/** Earlier versions stored a doubt without its slice. */
+function countsOf(value: Traits['counts']): Pick<SourceProfile, 'counts' | 'doubtedCount'> {
+  const [, counts, slice = null] = /^(doubted [a-z]+)(?:: (.*))?$/.exec(value) ?? [];
+  if (counts !== undefined) return { counts: counts as SourceProfile['counts'], doubtedCount: slice };
+  return { counts: value === 'agree' ? null : (value as SourceProfile['counts']), doubtedCount: null };
 }
 
 const withFilter = ({ ignoredFilters }: SourceProfile, field: string): Partial<SourceProfile> =>

@@ -1,4 +1,4 @@
-import { type Job, slicingOf } from '../job.ts';
+import { type Job, slicingOf, sortableFields } from '../job.ts';
 import { lengthInDays } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
 import { isIdOrder } from './list-end.ts';
@@ -89,8 +89,12 @@ function confirmationFor(profile: SourceProfile, job: Job, partition: Strategy['
   const showsIds = profile.ids !== 'no' && !isSingleBody(profile) && !mayLeaveGaps(profile);
   // What the windows of a list show may lie behind the end of the list itself.
   const showsEnd = partition !== 'date' || profile.end === null || profile.end.verdict === 'agreed';
-  return isIdOrdered(profile) && profile.editsInPlace && showsIds && showsEnd ? 'neighbours' : 'cover';
+  return isOrderedByIdOnly(profile, job) && showsIds && showsEnd ? 'neighbours' : 'cover';
 }
+
+/** No edit moves a row out of the order of ids: neither the moment of the edit nor the value of any declared field gives it another place. */
+const isOrderedByIdOnly = (profile: SourceProfile, job: Job): boolean =>
+  isIdOrdered(profile) && profile.editsInPlace && sortableFields(job).every(field => profile.notOrderedBy.has(field));
 
 function relatedBy({ ignoredFilters }: SourceProfile, job: Job): string | null {
   for (const slicing of job.slicings)

@@ -1,5 +1,5 @@
 import { stampMs } from '../../clock.ts';
-import { isKind } from '../../errors.ts';
+import { isKind, type SluiceError } from '../../errors.ts';
 import type { OneAnswer } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { shownBeside } from '../../warehouse/rows/missing-rows.ts';
@@ -11,7 +11,7 @@ import {
   deniesShown,
   hidesDeletion,
 } from '../profile/observe-address.ts';
-import { placeOf } from '../resource.ts';
+import { placeOf, type Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import type { Reader } from './fetch-page.ts';
@@ -19,7 +19,7 @@ import type { Step } from './step.ts';
 
 /**
  * Reads one row by its key. A 404 proves that it was deleted, provided that the address answers for a row that the list shows. An address
- * that says anything else proves nothing, and is not asked again.
+ * that says anything else, such as another row, or fails while those of other rows answer, proves nothing and is not asked again.
  */
 export async function* readOne(
   reader: Reader,
@@ -29,12 +29,13 @@ export async function* readOne(
   startedAt: string,
 ): AsyncGenerator<Step> {
   const { resource } = task;
-  const { answer, release } = await fetchOne(reader, task, slice, startedAt);
+  const { answer, release, failure } = await fetchOne(reader, task, slice, startedAt);
   const { requests, grantedAt } = answer;
   const step = { resource, task, slice, requests, release, rows: [], bad: [] };
   const end = { kind: 'targeted', complete: true, startedAt: grantedAt } as const;
-  const mark = answer.kind === 'one' ? deletionMark(answer.record) : null;
-  const instead = answer.kind === 'gone' ? answer.instead : (mark ?? undefined);
+  if (failure && !(yield* askForShown(reader, database, task, slice, startedAt))) throw failure;
+  const parsed = answer.kind === 'one' ? resource.parse(answer.record, grantedAt) : null;
+  const instead = answer.kind === 'gone' ? answer.instead : otherThan(slice.key, answer.record, parsed);
   if (instead !== undefined) yield { ...step, end, learnt: [hidesDeletion(slice.key, instead)] };
   else if (answer.kind === 'gone') {
     yield step;
@@ -42,11 +43,20 @@ export async function* readOne(
       believesDenial(resource.profile, stampMs(grantedAt)) ||
       (yield* askForShown(reader, database, task, slice, startedAt));
     yield { ...step, requests: 0, end: isBelieved ? { kind: 'gone', key: slice.key, at: grantedAt } : end };
-  } else {
-    const parsed = resource.parse(answer.record, grantedAt);
+  } else if (parsed !== null) {
     const shown = { ...step, replaced: answer.replaced ?? 0, end };
     yield 'row' in parsed ? { ...shown, rows: [parsed.row] } : { ...shown, bad: [parsed.bad] };
   }
+}
+
+/** What the record is in place of the row of this key, in words; undefined if it is that row, and not marked as deleted. */
+function otherThan(
+  key: string,
+  record: Readonly<Record<string, unknown>>,
+  parsed: ReturnType<Resource['parse']> | null,
+): string | undefined {
+  const shown = parsed && ('row' in parsed ? parsed.row : parsed.bad).key;
+  return shown === null || shown === key ? (deletionMark(record) ?? undefined) : `row ${shown}`;
 }
 
 type OneSlice = Extract<Slice, { by: 'one' }>;
@@ -64,11 +74,11 @@ async function* askForShown(
   const step = { resource, task, rows: [], bad: [] };
   for (const key of keys) {
     const slice = { by: 'one', key } as const;
-    const { answer, release } = await fetchOne(reader, task, slice, startedAt);
+    const { answer, release, failure } = await fetchOne(reader, task, slice, startedAt);
+    if (failure) throw failure;
     const { requests, grantedAt } = answer;
-    const isRow = answer.kind === 'one' && deletionMark(answer.record) === null;
-    const parsed = isRow ? resource.parse(answer.record, grantedAt) : null;
-    const isShown = parsed !== null && ('row' in parsed ? parsed.row : parsed.bad).key === key;
+    const isShown =
+      answer.kind === 'one' && otherThan(key, answer.record, resource.parse(answer.record, grantedAt)) === undefined;
     const learnt = isShown ? [answersForShown(key, stampMs(grantedAt))] : [];
     yield { ...step, slice, requests, release, learnt };
     if (isShown) return true;
@@ -88,7 +98,7 @@ async function fetchOne(
   { resource, lane, runId }: Task,
   { key }: OneSlice,
   startedAt: string,
-): Promise<{ answer: OneAnswer; release: () => void }> {
+): Promise<{ answer: OneAnswer; release: () => void; failure?: SluiceError }> {
   const slicing = slicingOf(resource.job, 'one');
   if (!slicing) throw new Error(`${resource.name} cannot be asked for one row`);
   const path = slicing.path.replace('{key}', encodeURIComponent(key));
@@ -99,8 +109,9 @@ async function fetchOne(
   } catch (error) {
     // The key reads the list, so it is the address that it may not read, whatever the refusal says of the key.
     const isForbidden = isKind(error, 'unauthorized') && error.status === 403;
-    if (!isForbidden && !isKind(error, 'refused')) throw error;
+    const isFailure = isKind(error, 'unavailable');
+    if (!isForbidden && !isFailure && !isKind(error, 'refused')) throw error;
     const gone = { kind: 'gone', instead: error.message, grantedAt: startedAt, requests: 0 } as const;
-    return { answer: gone, release: () => undefined };
+    return { answer: gone, release: () => undefined, ...(isFailure && { failure: error }) };
   }
 }

@@ -63,13 +63,8 @@ export type End =
   | { readonly kind: 'split'; readonly into: readonly DateSlice[]; readonly total: number | null }
   /** Several slices requested together hold more rows than expected; their expected sizes are corrected. */
   | { readonly kind: 'larger'; readonly total: number }
-  /** A targeted slice was read. `complete`: rows that it did not show have left it. `reached`: where its rows end. */
-  | {
-      readonly kind: 'targeted';
-      readonly complete: boolean;
-      readonly startedAt: string;
-      readonly reached?: Reached | undefined;
-    }
+  /** A targeted slice was read. `complete`: rows that it did not show have left it. */
+  | { readonly kind: 'targeted'; readonly complete: boolean; readonly startedAt: string }
   /** The source has no row with this key. */
   | { readonly kind: 'gone'; readonly key: string; readonly at: string }
   /** The source's totals for a month. */

@@ -4,6 +4,12 @@ import type { Traits } from '../../engine/profile/observation.ts';
 import type { SourceTraits } from '../../engine/profile/source-traits.ts';
 import type { Trait } from '../../warehouse/ledgers/traits.ts';
 
+const COUNTS: Readonly<Record<string, string>> = {
+  agree: '',
+  unreliable: 'its count is wrong and not used',
+  unfiltered: 'its count ignores filters and is not used for them',
+};
+
 /** The words for a value of each trait, in the order in which a sentence lists them. */
 const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits & SourceTraits)[Name]> } = {
   order: {
@@ -18,6 +24,9 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     complete: 'one response holds the whole list',
   },
   edits: { 'in place': 'edited rows keep their position' },
+  'not ordered by': value => `not ordered by ${value.split(',').join(', ')}`,
+  // What follows from it is told by `filter`.
+  'lacked by value': () => '',
   'page size': value => `page size ${value}`,
   'most accepted': value => `refuses to be asked for more than ${value} rows a page`,
   'goes beyond': value => `has returned more than ${value} rows in one response`,
@@ -30,12 +39,8 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
   'date bounds': { both: 'filters by date only with both dates' },
   'date from': { inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' },
   'date to': { inclusive: 'the end date is inclusive', 'in doubt': 'the end date may not be inclusive' },
-  counts: {
-    'doubted once': 'its count disagreed with its rows once',
-    'doubted twice': 'its count disagreed with its rows twice',
-    unreliable: 'its count is wrong and not used',
-    unfiltered: 'its count ignores filters and is not used for them',
-  },
+  counts: value =>
+    COUNTS[value] ?? `its count disagreed with its rows ${value.startsWith('doubted twice') ? 'twice' : 'once'}`,
   address: { 'no 404': 'the address of a row does not tell whether it was deleted' },
   'address answered': value =>
     value === 'in doubt'
@@ -71,7 +76,9 @@ type WordsOf<Value extends string> = string extends Value
     ? (value: string) => string
     : `${number} in ${number} s` extends Value
       ? (value: string) => string
-      : { readonly [V in Value]: string };
+      : `doubted once: ${string}` extends Value
+        ? (value: string) => string
+        : { readonly [V in Value]: string };
 
 /**
  * What a source was observed to do, in plain words: one sentence for each list. A trait or value without words is shown as stored, so

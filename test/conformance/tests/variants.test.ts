@@ -32,6 +32,14 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'new-ids=reissued': 'the newest record would have to be deleted',
   'rate-length=as-set': 'the limit would have to be exhausted',
   'rate-length=minute': 'the limit would have to be exhausted',
+  'backdated=some': 'it is not checked',
+  'backdated=none': 'it is not checked',
+  'deleted-address=as-said': 'it is seen with deleted-customer',
+  ...Object.fromEntries(
+    ['unmarked', 'archived', 'merged', '500', '301'].map(value => [`deleted-address=${value}`, 'it is not told apart']),
+  ),
+  'customer-rows=all': 'it is not checked',
+  'customer-rows=newer': 'it is not checked',
   'date-times=no': 'few days have rows enough',
   'date-times=mixed': 'few days have rows enough',
   'ids=edge': 'the rows that go to quarantine are reported as such',
@@ -159,8 +167,11 @@ test.for(['bearer', 'query'] as const)(
     expect(report).toMatchObject({ ok: true, stopped: null, written: { created: [], left: [], notOurs: [] } });
     const undetermined = report.findings.filter(({ seen }) => seen === null).map(({ point }) => point);
     const silent = [
+      'backdated',
       'cap',
       'creates',
+      'customer-rows',
+      'deleted-address',
       'date-times',
       'most-rows-of',
       'new-ids',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import invoices from '../../../jobs/invoices.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
-import { mayHideRows } from '../../../src/engine/coverage/recount.ts';
+import { mayHideRows, settlesDoubt } from '../../../src/engine/coverage/recount.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { wholeTime } from '../../../src/engine/slices/date-windows.ts';
-import { sliceText } from '../../../src/engine/slices/slice.ts';
+import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
 
 /** Invoices in one window that was read. */
 function listWith(...traits: readonly { trait: string; value: string }[]): List {
@@ -35,4 +35,27 @@ test('what is known already is not found out again, even where the list is still
   ];
   expect(listWith(...cutShort).strategy.partition).toBe('date');
   expect(mayHideRows(listWith(...cutShort))).toBe(false);
+});
+
+/** Invoices in two windows, the later of which came with a count that was off. */
+function doubtedList(later: Partial<Entry>): List {
+  const list = listWith({ trait: 'counts', value: 'doubted once: date 2025-03-01..' });
+  const [whole] = [...list.entries.values()] as [Entry];
+  const parts = [whole, { ...whole, ...later }].map((entry, nth) => {
+    return { ...entry, slice: parseSlice(nth === 0 ? 'date ..2025-02-28' : 'date 2025-03-01..') };
+  });
+  return { ...list, entries: new Map(parts.map(entry => [sliceText(entry.slice), entry])) };
+}
+
+test('a doubt ends once the slice whose count was off is proven by it, and not by another slice', () => {
+  const read = parseSlice('date 2025-03-01..');
+  expect(settlesDoubt(doubtedList({}), read)).toBe(true);
+  // A window that was cut anew.
+  expect(settlesDoubt(doubtedList({}), parseSlice('date 2025-03-01..2025-03-31'))).toBe(true);
+  const unproven = { dueReason: 'not proven: the source counted 8 rows and showed 7' };
+  for (const later of [unproven, { provenAt: null }])
+    for (const slice of ['date 2025-03-01..', 'date ..2025-02-28'])
+      expect(settlesDoubt(doubtedList(later), parseSlice(slice))).toBe(false);
+  for (const slice of ['id 1..9', 'status=Unpaid'])
+    expect(settlesDoubt(doubtedList({}), parseSlice(slice))).toBe(false);
 });

@@ -5,7 +5,7 @@ import invoices from '../../../jobs/invoices.ts';
 import products from '../../../jobs/products.ts';
 import transactions from '../../../jobs/transactions.ts';
 import { isDeleted, type ListClaims, type RowClaims, UNCOVERED } from '../../../src/engine/deletion/is-deleted.ts';
-import type { Job } from '../../../src/engine/job.ts';
+import { type Job, sortableFields } from '../../../src/engine/job.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import { parseSlice } from '../../../src/engine/slices/slice.ts';
@@ -20,6 +20,7 @@ const table = readFileSync(new URL('../../../docs/coverage.md', import.meta.url)
   .map(([, list = '', proof = '']) => ({ list, proof }));
 
 const IN_PLACE = { order: 'id-desc', edits: 'in place' };
+const byIdOnly = (job: Job) => ({ ...IN_PLACE, 'not ordered by': sortableFields(job).join() });
 const row = (more: Partial<RowClaims>): RowClaims => ({ key: '7', value: null, lacks: [], ...more });
 const lacked = (...slices: string[]) => slices.map((slice, index) => ({ slice: parseSlice(slice), at: index + 1 }));
 const since = (coveredSince: number): ListClaims => ({ coveredSince, count: null });
@@ -49,12 +50,12 @@ const LINES: readonly Line[] = [
     provesNothing: [{ row: { lacks: lacked('date 2025-01-01..', 'date 2025-01-01..') }, list: since(9) }],
   },
   {
-    list: /^transactions and other lists, and invoices .* id order.* keep their place$/,
+    list: /^transactions and other lists, and invoices .* id order.* rise and fall$/,
     proof: /second response for the ids around it/,
     cases: [
-      { job: transactions, traits: IN_PLACE },
-      { job: products, traits: { ...IN_PLACE, order: 'id-asc' } },
-      { job: invoices, traits: { ...IN_PLACE, 'filter customer_id': 'ignored' }, value: '3' },
+      { job: transactions, traits: byIdOnly(transactions) },
+      { job: products, traits: { ...byIdOnly(products), order: 'id-asc' } },
+      { job: invoices, traits: { ...byIdOnly(invoices), 'filter customer_id': 'ignored' }, value: '3' },
     ],
     proves: [{ row: { lacks: lacked('date 2025-01-01..', 'id 5..8') } }],
     provesNothing: [{ row: { lacks: lacked('id 1..9') }, list: since(9) }],
@@ -64,7 +65,8 @@ const LINES: readonly Line[] = [
     proof: /every slice of the list was read again after/,
     cases: [
       { job: transactions, traits: { order: 'id-desc' } },
-      { job: products, traits: { ...IN_PLACE, paging: 'until empty', limit: 'ignored' } },
+      { job: transactions, traits: { ...IN_PLACE, 'not ordered by': 'account_id,amount' } },
+      { job: products, traits: { ...byIdOnly(products), paging: 'until empty', limit: 'ignored' } },
       { job: invoices, traits: {} },
     ],
     proves: [{ row: { lacks: lacked('date 2025-01-01..') }, list: since(2) }],

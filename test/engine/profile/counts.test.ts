@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
-import { believedMeta, type CountedWindow, doubtCounts, observeCounts } from '../../../src/engine/profile/counts.ts';
-import { UNKNOWN, withObservation } from '../../../src/engine/profile/source-profile.ts';
+import {
+  believedMeta,
+  type CountedWindow,
+  countAgrees,
+  doubtCounts,
+  observeCounts,
+} from '../../../src/engine/profile/counts.ts';
+import type { Observation } from '../../../src/engine/profile/observation.ts';
+import { profileOf, UNKNOWN, withObservation } from '../../../src/engine/profile/source-profile.ts';
 
 const meta = { currentPage: 1, totalPages: 3, totalRecords: 250 };
 const window = (from: string | null, to: string | null, total: number): CountedWindow => ({
@@ -55,5 +62,16 @@ test('the third task that finds the same difference believes the rows', () => {
     values.push(doubt.value);
     profile = withObservation(profile, doubt);
   }
-  expect(values).toEqual(['doubted once', 'doubted twice', 'unreliable']);
+  expect(values).toEqual(['doubted once: whole', 'doubted twice: whole', 'unreliable']);
+});
+
+test('a count that agrees with the rows of its slice again is believed as before', () => {
+  const doubted = withObservation(UNKNOWN, doubtCounts(UNKNOWN, 'date ..2025-03-31', 1) as Observation);
+  expect(doubted).toMatchObject({ counts: 'doubted once', doubtedCount: 'date ..2025-03-31' });
+  expect(withObservation(doubted, countAgrees('date ..2025-03-31'))).toEqual(UNKNOWN);
+  // As an earlier version stored it.
+  expect(profileOf([{ trait: 'counts', value: 'doubted twice' }])).toMatchObject({
+    counts: 'doubted twice',
+    doubtedCount: null,
+  });
 });

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { HOUR } from '../../../src/clock.ts';
 import { deletionMark } from '../../../src/engine/profile/observe-address.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const INSTEAD = {
   null: 'HTTP 200 with data null',
@@ -33,6 +35,51 @@ test.each(Object.entries(INSTEAD))(
       await engine.close();
     });
     await sandbox.close();
+  },
+);
+
+test.each([
+  ['unmarked', 'got it again and again'],
+  ['archived', 'got it again and again'],
+  ['merged', 'got row 1'],
+  ['500', 'HTTP 500'],
+  ['301', 'HTTP 301'],
+] as const)(
+  'deleted customers whose address answers, but not as deleted (%s), leave once the list lacks them in another way',
+  async (variant, evidence) => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database);
+      const size = { customers: 120, invoices: 10, transactions: 10 };
+      const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { 'deleted-address': variant } });
+      const engine = await openEngine(database, sandbox, {
+        clock,
+        limit: 100_000,
+        resources: ['customers'],
+        // As in reality, no two requests are granted at the same moment.
+        wrapBudget: ledger => ({
+          ...ledger,
+          take: (lane, want) => clock.advance(1).then(() => ledger.take(lane, want)),
+        }),
+      });
+      await serveOrders(engine, 'sync');
+      const ids = [...sandbox.rows('customers')].map(({ id }) => id);
+      for (const id of [ids[20], ids[90]]) sandbox.remove('customers', id as number);
+      for (let round = 0; round < 3; round++) {
+        await clock.advance(HOUR);
+        const before = sandbox.stats.total;
+        expect((await serveOrders(engine, 'sync')).map(({ reason, state }) => reason ?? state)).toEqual(['done']);
+        expect(sandbox.stats.total - before).toBeLessThan(60);
+      }
+      expect(await differences(database, sandbox, 5, ['customers'])).toEqual([]);
+      const { rows: deleted } = await database.query<{ key: string }>(
+        "select key from warehouse.row_history where ended_by = 'deleted' order by key::int",
+      );
+      expect(deleted.map(({ key }) => Number(key))).toEqual([ids[20], ids[90]]);
+      const { rows } = await database.query(`select value, evidence from sluice.traits where trait = 'address'`);
+      expect(rows).toEqual([{ value: 'no 404', evidence: expect.stringContaining(evidence) as string }]);
+      await engine.close();
+      await sandbox.close();
+    });
   },
 );
 

@@ -147,3 +147,25 @@ test('a list whose count includes deleted rows is read to its end, however few r
     await sandbox.close();
   }
 });
+
+test('a count that was off for a while is believed again once it agrees with the rows of the slice where it was off', async () => {
+  const sandbox = await openSandbox({ size: { customers: 20, invoices: 60, transactions: 20 }, rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'], pageSize: 20 });
+    const counts = async () => {
+      const { rows } = await database.query<{ value: string }>(
+        "select value from sluice.traits where trait = 'counts'",
+      );
+      return rows.map(({ value }) => value);
+    };
+    await serveOrders(engine, 'sync', { whole: true });
+    sandbox.setVariants({ totals: 'with-deleted' });
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await counts()).toEqual([expect.stringMatching(/^doubted once: /)]);
+    sandbox.setVariants({ totals: 'matching' });
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await counts()).toEqual(['agree']);
+    await engine.close();
+  });
+  await sandbox.close();
+});

@@ -105,7 +105,7 @@ function stepsOf(
       return readPages(reader, task, {
         slice,
         query: { [slice.field]: slice.value },
-        whenRead: (startedAt, reached) => ({ kind: 'targeted', complete: true, startedAt, reached }),
+        whenRead: startedAt => ({ kind: 'targeted', complete: true, startedAt }),
       });
     case 'whole':
       return readPages(reader, task, {

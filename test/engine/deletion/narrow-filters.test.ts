@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import { MINUTE } from '../../../src/clock.ts';
+import type { Engine } from '../../../src/engine/run/engine.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+interface Given {
+  readonly sandbox: Sandbox;
+  readonly engine: Engine;
+  readonly database: Database;
+  /** Invoices with a customer and a date, the oldest id first. */
+  readonly invoices: readonly { readonly id: number; readonly customer: string; readonly date: string }[];
+  readonly deleted: () => Promise<string[]>;
+  readonly later: () => Promise<void>;
+}
+
+async function withInvoices(rows: 'all' | 'newer', fn: (given: Given) => Promise<void>): Promise<void> {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const size = { customers: 30, invoices: 200, transactions: 1 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { 'customer-rows': rows } });
+    // Pages this small split the list into windows.
+    const engine = await openEngine(database, sandbox, {
+      ...{ clock, limit: 100_000, resources: ['invoices'], pageSize: 5, lagMs: MINUTE },
+    });
+    await serveOrders(engine, 'sync', { whole: true });
+    await clock.advance(2 * MINUTE);
+    await fn({
+      sandbox,
+      engine,
+      database,
+      invoices: [...sandbox.rows('invoices')]
+        .map(({ id, customer_id, date }) => ({ id, customer: String(customer_id), date: String(date) }))
+        .filter(({ date }) => /^2/.test(date)),
+      async deleted() {
+        const { rows: history } = await database.query<{ key: string }>(
+          "select key from warehouse.row_history where ended_by = 'deleted' order by key",
+        );
+        return history.map(({ key }) => key);
+      },
+      later: () => clock.advance(2 * MINUTE),
+    });
+    await engine.close();
+    await sandbox.close();
+  });
+}
+
+test('an invoice that moved is not deleted because the customer filter, although it counts, shows only newer invoices', async () => {
+  await withInvoices('newer', async ({ sandbox, engine, database, invoices, deleted }) => {
+    const [oldest, moved] = [invoices[10], invoices[80]];
+    sandbox.update('invoices', moved?.id ?? 0, { date: oldest?.date as string });
+    // Only its former window is read.
+    await serveOrders(engine, 'backfill', { dateFrom: String(moved?.date), dateTo: String(moved?.date) });
+    expect(await deleted()).toEqual([]);
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await deleted()).toEqual([]);
+    expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+  });
+});
+
+test('a customer filter that lacks invoices which their windows still show confirms no deletion; the windows do', async () => {
+  await withInvoices('newer', async ({ sandbox, engine, database, invoices, deleted, later }) => {
+    const gone = invoices[80];
+    expect(invoices.slice(0, 80).some(({ customer }) => customer === gone?.customer)).toBe(true);
+    sandbox.remove('invoices', gone?.id ?? 0);
+    for (let round = 0; round < 3; round++) {
+      await serveOrders(engine, 'sync', { whole: true });
+      await later();
+    }
+    expect(await deleted()).toEqual([String(gone?.id)]);
+    expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+    const { rows: traits } = await database.query(
+      "select value from sluice.traits where resource = 'invoices' and trait = 'filter customer_id'",
+    );
+    expect(traits).toEqual([{ value: 'cut' }]);
+  });
+});
+
+test('all invoices of a customer that are deleted at once are confirmed by its empty list, once every window lacks them', async () => {
+  await withInvoices('all', async ({ sandbox, engine, database, invoices, deleted, later }) => {
+    const customer = invoices[80]?.customer;
+    const gone = invoices.filter(each => each.customer === customer);
+    expect(gone.length).toBeGreaterThan(1);
+    for (const { id } of gone) sandbox.remove('invoices', id);
+    for (let round = 0; round < 2; round++) {
+      await serveOrders(engine, 'sync', { whole: true });
+      await later();
+    }
+    expect((await deleted()).map(Number).sort((a, b) => a - b)).toEqual(gone.map(({ id }) => id));
+    expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+    const { rows: traits } = await database.query("select value from sluice.traits where trait = 'filter customer_id'");
+    expect(traits).toEqual([]);
+  });
+});
