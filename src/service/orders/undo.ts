@@ -11,7 +11,13 @@ import { readRun } from '../../warehouse/reports/run-history.ts';
 import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
 import { keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
-import { gatherUndone, makeDueAndTakeOver, restoreUndone, type Undone } from '../../warehouse/rows/undo-runs.ts';
+import {
+  gatherUndone,
+  holdLists,
+  makeDueAndTakeOver,
+  restoreUndone,
+  type Undone,
+} from '../../warehouse/rows/undo-runs.ts';
 import { listed } from '../format.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 
@@ -44,6 +50,7 @@ export async function undoRuns(
   for (const [name, job] of await listsOf(database.kysely, source, ids))
     resources.push(await openResource(database, { source: source.name, name, job, schema: source.schema }));
   const undone = await database.transaction(async tx => {
+    await holdLists(tx, source.name, new Map(resources.map(({ name, table }) => [name, table])));
     const lists: UndoneList[] = [];
     for (const resource of resources) lists.push(await undoList(tx, resource, ids, dryRun));
     return lists;
