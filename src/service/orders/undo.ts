@@ -5,7 +5,7 @@ import { wholeTime } from '../../engine/slices/date-windows.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
-import { UNDO_DAYS } from '../../warehouse/ledgers/retention.ts';
+import { VERSION_DAYS } from '../../warehouse/ledgers/retention.ts';
 import { recordUndo } from '../../warehouse/ledgers/runs.ts';
 import { readRun } from '../../warehouse/reports/run-history.ts';
 import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
@@ -57,7 +57,7 @@ export async function undoRuns(
   });
   if (undone.every(({ replaced, deleted, changedSince }) => replaced + deleted + changedSince === 0))
     throw new SluiceError('failed', `Nothing is kept that ${runsText(ids)} replaced or deleted.`, {
-      next: `What a run replaces is kept for ${UNDO_DAYS} days, and longer where HISTORY_<NAME> is on.`,
+      next: `What a run replaces is kept for ${VERSION_DAYS} days, and longer where HISTORY_<NAME> is on.`,
     });
   if (!dryRun) await wakeUp(database, source.name);
   return undone;
