@@ -68,6 +68,27 @@ test('a limit of rewrites for a column lets people replace it, and a column that
   });
 });
 
+test('only an undo that replaced rows can be taken back', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync('invoices');
+    const [first, ...others] = sandbox.rows('invoices');
+    for (const { id } of others.slice(0, 3)) sandbox.remove('invoices', id);
+    const lastRun = async (what: string) =>
+      (await database.query<{ id: string }>(`select max(id) as id from sluice.runs where ${what} > 0`)).rows[0]?.id ??
+      '';
+    while ((await lastRun('deleted')) === '') await sync('invoices');
+    const ofDeleted = await sluice('undo', await lastRun('deleted'));
+    expect([ofDeleted.code, ofDeleted.stdout]).toEqual([0, expect.stringContaining('3 deleted rows restored')]);
+    expect(ofDeleted.stdout).not.toContain('To take this back');
+
+    sandbox.update('invoices', first?.id ?? 0, { notes: 'new' });
+    while ((await lastRun('updated')) === '') await sync('invoices');
+    const ofReplaced = await sluice('undo', await lastRun('updated'));
+    const [, again = ''] = /^To take this back: sluice undo (\d+)$/m.exec(ofReplaced.stdout) ?? [];
+    expect((await sluice('undo', again)).code).toBe(0);
+  });
+});
+
 test.each([
   { name: 'sync', args: ['sync', 'invoices', '--full'] },
   { name: 'backfill', args: ['backfill', 'invoices'] },

@@ -105,7 +105,9 @@ async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise
   const target = sql.id(table.schema, child.name);
   const parent = sql.id(child.parent);
   const names = ['line', ...child.columns.map(({ name }) => name), '_extra'];
-  await sql`delete from ${target} c using ${UNDONE} u where u.what = 'replaced' and c.${parent} = u.key`.execute(tx);
+  // Of a version without the field, the lines stay: the field was added later.
+  await sql`delete from ${target} c using ${UNDONE} u
+    where u.what = 'replaced' and u.row ? ${child.field} and c.${parent} = u.key`.execute(tx);
   await sql`insert into ${target} (${parent}, ${sql.join(names.map(name => sql.id(name)))})
     select u.key, ${sql.join(names.map(name => sql.ref(`r.${name}`)))}
     from ${UNDONE} u cross join lateral jsonb_populate_recordset(null::${target}, u.row->${child.field}::text) r

@@ -210,6 +210,28 @@ test.each([
   },
 );
 
+test('an undo leaves lines alone that the versions do not know yet', async () => {
+  await withSource(async ({ sandbox, database, engine, sync }) => {
+    const stored = async () => ({
+      notes: (await database.query('select notes from warehouse.invoices order by id')).rows,
+      lines: (await database.query('select * from warehouse.invoice_items order by invoice_id, line')).rows,
+    });
+    const { notes, lines } = await stored();
+    edit(sandbox, 5, () => ({ notes: 'wrong' }));
+    await sync();
+    // Kept before the job had the field.
+    await database.query(`update warehouse.row_history set row = row - 'items'`);
+    const { rows } = await database.query<{ id: string }>('select max(id)::text as id from sluice.runs');
+    const source = {
+      name: 'main',
+      schema: 'warehouse',
+      jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+    };
+    expect(await undoRuns(database, source, [rows[0]?.id ?? ''], { dryRun: false })).toMatchObject([{ replaced: 5 }]);
+    expect(await stored()).toEqual({ notes, lines });
+  });
+});
+
 test('an undo of what nobody knows says so', async () => {
   await withSource(async ({ database, engine }) => {
     const source = {
