@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { run, useBuild, withInstallation } from './run-command.ts';
+import { differences } from '../support/compare.ts';
+import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -64,5 +65,51 @@ test('a limit of rewrites for a column lets people replace it, and a column that
       2,
       expect.stringContaining('REWRITE_LIMIT_INVOICES is "amount"; expected columns with a percentage'),
     ]);
+  });
+});
+
+test('only an undo that replaced rows can be taken back', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync('invoices');
+    const [first, ...others] = sandbox.rows('invoices');
+    for (const { id } of others.slice(0, 3)) sandbox.remove('invoices', id);
+    const lastRun = async (what: string) =>
+      (await database.query<{ id: string }>(`select max(id) as id from sluice.runs where ${what} > 0`)).rows[0]?.id ??
+      '';
+    while ((await lastRun('deleted')) === '') await sync('invoices');
+    const ofDeleted = await sluice('undo', await lastRun('deleted'));
+    expect([ofDeleted.code, ofDeleted.stdout]).toEqual([0, expect.stringContaining('3 deleted rows restored')]);
+    expect(ofDeleted.stdout).not.toContain('To take this back');
+
+    sandbox.update('invoices', first?.id ?? 0, { notes: 'new' });
+    while ((await lastRun('updated')) === '') await sync('invoices');
+    const ofReplaced = await sluice('undo', await lastRun('updated'));
+    const [, again = ''] = /^To take this back: sluice undo (\d+)$/m.exec(ofReplaced.stdout) ?? [];
+    expect((await sluice('undo', again)).code).toBe(0);
+  });
+});
+
+test.each([
+  { name: 'sync', args: ['sync', 'invoices', '--full'] },
+  { name: 'backfill', args: ['backfill', 'invoices'] },
+  { name: 'verify', args: ['verify', 'invoices', '--repair'] },
+])('a $name under way begins again after an undo, and ends as if alone', async ({ args }) => {
+  await withInstallation({ latencyMs: 200 }, async ({ sandbox, database, env, sluice, sync }) => {
+    await sync('invoices');
+    const [edited] = sandbox.rows('invoices');
+    sandbox.update('invoices', edited?.id ?? 0, { notes: 'wrong' });
+    expect((await sluice('sync', 'invoices', '--full')).code).toBe(0);
+    const { rows } = await database.query<{ id: string }>('select max(id) as id from sluice.runs where updated > 0');
+
+    const before = sandbox.stats.total;
+    const reading = begin(args, { env: { ...env, SOURCE_PAGE_SIZE: '20' } });
+    await until(() => sandbox.stats.total >= before + 2);
+    const undone = await sluice('undo', rows[0]?.id ?? '');
+    expect([undone.code, reading.child.exitCode]).toEqual([0, null]);
+    const { code, stderr } = await reading.ended;
+    expect([code, stderr]).toEqual([0, expect.not.stringContaining('nother process')]);
+    expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
+    const { rows: orders } = await database.query('select distinct state from sluice.orders');
+    expect(orders).toEqual([{ state: 'done' }]);
   });
 });

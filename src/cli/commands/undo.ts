@@ -51,7 +51,8 @@ function describe({ resource, replaced, deleted, changedSince, keys, due }: Undo
 
 function nextOf(lists: readonly UndoneList[], source: string, dryRun: boolean, ids: readonly string[]): string[] {
   if (dryRun) return [`To restore: sluice undo ${ids.join(' ')}${sourceOption(source)}`];
-  const undone = lists.flatMap(({ undoRun }) => undoRun ?? []);
+  // Rows that came back have no earlier version.
+  const undone = lists.flatMap(({ undoRun, replaced }) => (undoRun !== null && replaced > 0 ? undoRun : []));
   return [
     'The next reading brings what the source shows then.',
     ...(undone.length > 0 ? [`To take this back: sluice undo ${undone.join(' ')}${sourceOption(source)}`] : []),

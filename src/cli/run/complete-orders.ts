@@ -156,12 +156,12 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
     if (hasRead) await clock.sleep(MINUTE, signal);
     hasRead = await inTurn(() => readOrdersHere(reading, ids));
     if (hasRead) continue;
-    if (!isReported) {
-      const reader = await findReader(database, source.name);
-      const name = reader ? ` (${reader.command ? `sluice ${reader.command}` : 'the service'})` : '';
-      terminal.note(`Another process is reading this source${name}; following its progress.`);
+    const reader = isReported ? null : await findReader(database, source.name);
+    if (reader) {
+      const name = reader.command ? `sluice ${reader.command}` : 'the service';
+      terminal.note(`Another process is reading this source (${name}); following its progress.`);
+      isReported = true;
     }
-    isReported = true;
     await follow(reading, now, since);
     await clock.sleep(SECOND, signal);
   }
@@ -170,7 +170,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
 /** A service may start or stop while a command reads; its schedule waits at most this long to be picked up. */
 const LOOK_FOR_SERVICE_MS = 10 * SECOND;
 
-/** Reads until nothing is due or another source gets its turn. False if another process reads this source. */
+/** Reads until nothing is due or another source gets its turn. False if another process reads this source, or has moved a cursor. */
 async function readOrdersHere(reading: Reading, ids: readonly string[]): Promise<boolean> {
   const { session, database, source, progress, inTurn } = reading;
   const { clock, command, signal } = session;

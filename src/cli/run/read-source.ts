@@ -5,7 +5,7 @@ import type { Job } from '../../engine/job.ts';
 import type { LoopEvent, Serves } from '../../engine/run/engine.ts';
 import { runLoop } from '../../engine/run/loop.ts';
 import { openEngine } from '../../engine/run/open-engine.ts';
-import { SluiceError } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../warehouse/database/source-lock.ts';
 import type { OpenSource, Session } from '../session/session.ts';
@@ -15,7 +15,8 @@ import { agendaRules, openLedger } from '../session/source-settings.ts';
 const GATHER_MS = 20;
 
 /**
- * Reads a source under its lock until nothing of what `servesUnder` names is due. Returns false at once if another process holds the lock.
+ * Reads a source under its lock until nothing of what `servesUnder` names is due. Returns false at once if another process holds the lock, and as
+ * soon as one has moved a cursor, because it reads or has undone runs: what is left is read from the last commit, under the lock taken anew.
  */
 export async function readSource(
   session: Pick<Session, 'jobs' | 'clock' | 'log' | 'settings' | 'signal'>,
@@ -57,6 +58,10 @@ export async function readSource(
     } finally {
       await engine.close();
     }
+  } catch (error) {
+    if (!isKind(error, 'stale')) throw error;
+    session.log.info({ source: source.name }, error.message);
+    return false;
   } finally {
     await lock.release();
   }

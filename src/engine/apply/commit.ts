@@ -29,7 +29,8 @@ export async function commit(
   steps: readonly Step[],
   { rowByRow }: { rowByRow: boolean },
 ): Promise<Committed[]> {
-  const byResource = groupBy(steps, step => step.resource);
+  // By name, as whoever locks several lists does.
+  const byResource = [...groupBy(steps, step => step.resource)].sort(([a], [b]) => (a.name < b.name ? -1 : 1));
   const written: TransactionEffects[] = [];
   const results = new Map<Step, Committed>();
   const cursors = await database.transaction(
@@ -50,7 +51,7 @@ export async function commit(
       return booked.cursors;
     },
     // The zone costs a statement, and only such a column depends on it.
-    [...byResource.keys()].some(holdsStamps) ? { timeZone } : {},
+    byResource.some(([resource]) => holdsStamps(resource)) ? { timeZone } : {},
   );
   for (const [index, effects] of written.entries()) publish(effects, cursors[index] as Cursor);
   return steps.map(step => results.get(step) as Committed);

@@ -1,4 +1,5 @@
 import { type Forecast, lastingRate, STEPS, wholeLimit } from '../../budget/forecast.ts';
+import { type Clock, SECOND } from '../../clock.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { lastSlotRuns } from '../../warehouse/ledgers/slots.ts';
 import type { Pace, PaceRule } from '../agenda/pace.ts';
@@ -70,20 +71,23 @@ export function paceRule({ limit, windowMs }: Limit, { forecast }: LimitSeen, ot
   return { rate: othersWait ? rate / 2 : rate, most: Math.max(limit / STEPS, Math.min(LEAST_SAVED, limit)) };
 }
 
-/** A look at the limit holds for twelve seconds of an hour. */
+/** A look at the limit holds for twelve seconds of an hour. What follows from it takes time, however short the window. */
 export const isSeenLately = ({ windowMs }: Limit, { at }: LimitSeen, now: number): boolean =>
-  now - at < windowMs / STEPS / 10;
+  now - at < Math.max(windowMs / STEPS / 10, SECOND);
 
 /** Requests that the agenda may send now without touching its reserve. */
 export const freeFor = ({ limit }: Limit, seen: LimitSeen, granted: number): number =>
   seen.forecast.free - (granted - seen.granted) - RESERVE * limit;
 
 export async function lookAtLimit(
-  { forecast, limit, windowMs, granted }: Limit & { forecast?: () => Promise<Forecast>; granted: () => number },
+  engine: Limit & { clock: Clock; forecast?: () => Promise<Forecast>; granted: () => number },
   now: number,
 ): Promise<LimitSeen> {
-  const seen = { at: now, granted: granted() };
-  return { forecast: (await forecast?.()) ?? wholeLimit(limit, windowMs), ...seen };
+  const { clock, limit, windowMs } = engine;
+  const [askedAt, granted] = [clock.now(), engine.granted()];
+  const forecast = (await engine.forecast?.()) ?? wholeLimit(limit, windowMs);
+  // As old as its answer: if it took longer than a look holds, the next would be taken at once.
+  return { forecast, at: now + clock.now() - askedAt, granted };
 }
 
 /** Opens the agenda of the lists that had a tick before. A list whose last tick failed is left to the next, unless it has answered since. */

@@ -97,6 +97,11 @@ export const EVENTS = {
   counted: ({ counted }, { rows }: { readonly rows: number | null }) => ({ counted: counted ?? rows }),
   /** So many rows were deleted. */
   deleted: ({ accepted }, { rows }: { readonly rows: number }) => ({ accepted: Math.max(accepted - rows, 0) }),
+  /** Its order accepts that so many more rows are deleted. What was held back may be asked for again. */
+  accepted: ({ accepted, failure }, { rows }: { readonly rows: number }) => {
+    if (rows <= accepted) return {};
+    return { accepted: rows, ...(isKind(failure, 'fuse') && { failure: null, asked, coverAsked }) };
+  },
   /** More is known of the list: slices that did not add up may do so now. */
   learnt: ({ lookedAgain }) => (lookedAgain < MOST_NEW_LOOKS ? { ...STARTED_OVER, lookedAgain: lookedAgain + 1 } : {}),
   /** The list is read in another way from now on. */

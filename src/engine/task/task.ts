@@ -20,6 +20,8 @@ export interface Task extends Wish {
   readonly full: boolean;
   /** Columns and child fields whose losses are accepted. */
   readonly acceptLosses: readonly string[];
+  /** Rows that earlier runs of its order have deleted. */
+  readonly deletedBefore: number;
   /** The tick before ended beyond the loss limit: this one does, too, while as many rows are missing. */
   readonly wasHeldBack: boolean;
   /** What it has done so far. */
@@ -61,6 +63,7 @@ export function createTask(
     deep: false,
     full: false,
     acceptLosses: [],
+    deletedBefore: 0,
     wasHeldBack: false,
     state: { ...NEW_STATE, ...state },
     counts: noCounts(),

@@ -5,13 +5,19 @@ import { wholeTime } from '../../engine/slices/date-windows.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
-import { UNDO_DAYS } from '../../warehouse/ledgers/retention.ts';
+import { VERSION_DAYS } from '../../warehouse/ledgers/retention.ts';
 import { recordUndo } from '../../warehouse/ledgers/runs.ts';
 import { readRun } from '../../warehouse/reports/run-history.ts';
 import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
 import { keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
-import { gatherUndone, makeDueAndTakeOver, restoreUndone, type Undone } from '../../warehouse/rows/undo-runs.ts';
+import {
+  gatherUndone,
+  holdLists,
+  makeDueAndTakeOver,
+  restoreUndone,
+  type Undone,
+} from '../../warehouse/rows/undo-runs.ts';
 import { listed } from '../format.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 
@@ -44,13 +50,14 @@ export async function undoRuns(
   for (const [name, job] of await listsOf(database.kysely, source, ids))
     resources.push(await openResource(database, { source: source.name, name, job, schema: source.schema }));
   const undone = await database.transaction(async tx => {
+    await holdLists(tx, source.name, new Map(resources.map(({ name, table }) => [name, table])));
     const lists: UndoneList[] = [];
     for (const resource of resources) lists.push(await undoList(tx, resource, ids, dryRun));
     return lists;
   });
   if (undone.every(({ replaced, deleted, changedSince }) => replaced + deleted + changedSince === 0))
     throw new SluiceError('failed', `Nothing is kept that ${runsText(ids)} replaced or deleted.`, {
-      next: `What a run replaces is kept for ${UNDO_DAYS} days, and longer where HISTORY_<NAME> is on.`,
+      next: `What a run replaces is kept for ${VERSION_DAYS} days, and longer where HISTORY_<NAME> is on.`,
     });
   if (!dryRun) await wakeUp(database, source.name);
   return undone;

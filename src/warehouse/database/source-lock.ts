@@ -70,8 +70,7 @@ export async function acquireSourceLock(
     if (waitMs > 0) await waitForLock(client, key, waitMs);
     const { rows } = await client.query<{ locked: boolean }>(LOCK, [key, source]);
     if (rows[0]?.locked) {
-      const isWanted = async () => (await client.query<{ wanted: boolean }>(WANTED, [key])).rows[0]?.wanted ?? false;
-      return { lost: gone.signal, isWanted, release };
+      return { lost: gone.signal, isWanted: () => isAwaited(client, key, database.place), release };
     }
   } catch (error) {
     await release();
@@ -79,6 +78,14 @@ export async function acquireSourceLock(
   }
   await release();
   return null;
+}
+
+async function isAwaited(client: pg.Client, key: string, place: string): Promise<boolean> {
+  try {
+    return (await client.query<{ wanted: boolean }>(WANTED, [key])).rows[0]?.wanted ?? false;
+  } catch (error) {
+    throw explainDatabaseError(error, place);
+  }
 }
 
 /** Waits until nobody holds the lock, or as long as allowed. It is taken once more afterwards: such locks are counted. */

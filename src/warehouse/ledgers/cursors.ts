@@ -90,7 +90,7 @@ export function cursorVersions(db: Db, sources: readonly string[]): Promise<(Pla
 
 export const stale = ({ resource }: Place): SluiceError =>
   new SluiceError('stale', `Another process took over ${resource}; this one wrote nothing and stops.`, {
-    next: 'Nothing to do: the other process continues from the last commit.',
+    next: 'Nothing to do: whoever reads next continues from the last commit.',
   });
 
 /** Keeps others from taking over the cursor until the transaction ends. Throws kind `stale` when another process has. */

@@ -6,12 +6,12 @@ import { daysAgo } from '../database/now.ts';
 export interface Retention {
   /** Of the counts that finished requests become after a day. */
   readonly requests: number;
-  /** Of runs and of orders. */
+  /** Of runs and of orders; of runs, at least `VERSION_DAYS`. */
   readonly runs: number;
   readonly slots: number;
   /** Quarantined records, since they were stored in the end or since a reading last showed them. */
   readonly quarantine: number;
-  /** Rows that were deleted, and earlier versions of rows where all are kept. */
+  /** Rows that were deleted, and earlier versions of rows where all are kept; of versions, at least `VERSION_DAYS`. */
   readonly history: number | null;
   /** The content of pushed lines; their hashes stay, so that no line is sent twice. */
   readonly pushes: number | null;
@@ -22,8 +22,11 @@ export const RETENTION: Retention = { requests: 7, runs: 90, slots: 90, quaranti
 /** The tables whose deleted rows and earlier versions `row_history` of their schema holds. */
 type HistoryOf = readonly { readonly schema: string; readonly name: string; readonly history: boolean }[];
 
-/** How many days earlier versions are kept in any case, so that what a run replaced can be restored. */
+/** How many days a rewrite stays open: until then, what its runs replaced can be restored. */
 export const UNDO_DAYS = 7;
+
+/** How many days earlier versions and runs are kept in any case: a rewrite names the runs of the 24 hours before it. */
+export const VERSION_DAYS = UNDO_DAYS + 1;
 
 /** Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. */
 export async function forgetOldWork(
@@ -38,7 +41,8 @@ export async function forgetOldWork(
     .where('source', '=', source)
     .where('minute', '<', daysAgo(kept.requests))
     .execute();
-  await forgetOldRuns(db, source, kept.runs);
+  const runDays = Math.max(kept.runs, VERSION_DAYS);
+  await forgetOldRuns(db, source, runDays);
   await db
     .deleteFrom('sluice.orders')
     .where('source', '=', source)
@@ -62,7 +66,7 @@ export async function forgetOldWork(
     .execute();
   // The loss limit looks back one day.
   await db.deleteFrom('sluice.losses').where('source', '=', source).where('at', '<', daysAgo(2)).execute();
-  await db.deleteFrom('sluice.rewrites').where('source', '=', source).where('at', '<', daysAgo(kept.runs)).execute();
+  await db.deleteFrom('sluice.rewrites').where('source', '=', source).where('at', '<', daysAgo(runDays)).execute();
   await forgetOldRecords(db, source, kept.quarantine);
   await forgetOldHistory(db, tables, kept.history);
   if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);
@@ -102,9 +106,13 @@ async function forgetOldRecords(db: Db, source: string, days: number): Promise<v
 /** SQL: tables known at run time. */
 async function forgetOldHistory(db: Db, tables: HistoryOf, days: number | null): Promise<void> {
   for (const { schema, name, history } of tables) {
-    const old = sql`delete from ${sql.id(schema, 'row_history')} where resource = ${name}`;
-    if (days !== null) await sql`${old} and valid_to < ${daysAgo(days)}`.execute(db);
-    if (!history) await sql`${old} and ended_by = 'changed' and valid_to < ${daysAgo(UNDO_DAYS)}`.execute(db);
+    const forget = async (endedBy: 'changed' | 'deleted', after: number | null) => {
+      if (after !== null)
+        await sql`delete from ${sql.id(schema, 'row_history')}
+          where resource = ${name} and ended_by = ${endedBy} and valid_to < ${daysAgo(after)}`.execute(db);
+    };
+    await forget('deleted', days);
+    await forget('changed', !history ? VERSION_DAYS : days && Math.max(days, VERSION_DAYS));
   }
 }
 

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
@@ -23,14 +24,30 @@ const MOST_KEYS = 5;
 const UNDONE = sql.id('pg_temp', 'undone');
 
 /**
+ * Keeps all others from writing to these lists until the transaction ends. In the order in which a commit locks them: first the tables, by name,
+ * then the cursors. SQL: tables known at run time.
+ */
+export async function holdLists(tx: Db, source: string, lists: ReadonlyMap<string, Table>): Promise<void> {
+  const byName = [...lists].sort(([a], [b]) => (a < b ? -1 : 1));
+  const tables = byName.map(([, { schema, name }]) => sql.id(schema, name));
+  await sql`lock table ${sql.join(tables)} in share row exclusive mode`.execute(tx);
+  await tx
+    .selectFrom('sluice.cursors')
+    .select('resource')
+    .where('source', '=', source)
+    .where('resource', '=', anyOf([...lists.keys()]))
+    .orderBy('resource')
+    .forUpdate()
+    .execute();
+}
+
+/**
  * Gathers, in a temporary table of this transaction, the rows that these runs replaced or deleted, each as it was before the first of them.
  * SQL: tables known at run time.
  */
 export async function gatherUndone(tx: Db, table: Table, resource: string, runIds: readonly string[]): Promise<Undone> {
   const history = sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.run_id = any(cast(${runIds} as bigint[]))`;
   const target = sql.id(table.schema, table.name);
-  // Who writes to the table waits until the end, and nothing waits for this in turn.
-  await sql`lock table ${target} in share row exclusive mode`.execute(tx);
   await sql`drop table if exists pg_temp.undone`.execute(tx);
   await sql`create temporary table undone on commit drop as
     with first as (select distinct on (h.key) h.key, h.ctid as at from ${history} order by h.key, h.valid_to, h.valid_from, h.ctid),
@@ -88,7 +105,9 @@ async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise
   const target = sql.id(table.schema, child.name);
   const parent = sql.id(child.parent);
   const names = ['line', ...child.columns.map(({ name }) => name), '_extra'];
-  await sql`delete from ${target} c using ${UNDONE} u where u.what = 'replaced' and c.${parent} = u.key`.execute(tx);
+  // Of a version without the field, the lines stay: the field was added later.
+  await sql`delete from ${target} c using ${UNDONE} u
+    where u.what = 'replaced' and u.row ? ${child.field} and c.${parent} = u.key`.execute(tx);
   await sql`insert into ${target} (${parent}, ${sql.join(names.map(name => sql.id(name)))})
     select u.key, ${sql.join(names.map(name => sql.ref(`r.${name}`)))}
     from ${UNDONE} u cross join lateral jsonb_populate_recordset(null::${target}, u.row->${child.field}::text) r

@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import { DAY, HOUR } from '../../../src/clock.ts';
 import { undoRuns } from '../../../src/service/orders/undo.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { RETENTION } from '../../../src/warehouse/ledgers/retention.ts';
 import { openRewrites, settleRewrites } from '../../../src/warehouse/rows/rewrites.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const SIZE = { customers: 60, invoices: 200, transactions: 20 };
 
@@ -166,6 +169,66 @@ test('deleted rows come back with an undo, and what the source shows decides in 
     expect(await count()).toBe(200);
     for (let turn = 0; turn < 4 && (await count()) !== 188; turn++) await sync();
     expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
+  });
+});
+
+test.each([
+  { kept: 'by default', retention: RETENTION },
+  { kept: 'as short as the settings allow', retention: { ...RETENTION, runs: 1, history: 2 } },
+])(
+  'as long as a rewrite is open, an undo restores what was there before the first of its runs, with history kept $kept',
+  async ({ retention }) => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database);
+      const sandbox = await openSandbox({ clock, size: SIZE, rateLimit: 0 });
+      const opened = await openEngine(database, sandbox, { clock, limit: 100_000, resources: ['invoices'] });
+      const engine = { ...opened, retention };
+      const sync = async () => (await serveOrders(engine, 'sync', { whole: true }))[0]?.state;
+      const stored = async () => (await database.query('select id, status from warehouse.invoices order by id')).rows;
+      await sync();
+      const before = await stored();
+      await clock.advance(HOUR);
+      edit(sandbox, 40, (_, index) => ({ status: `First ${index % 7}` }));
+      expect(await sync()).toBe('done');
+      await clock.advance(23 * HOUR);
+      edit(sandbox, 90, (_, index) => ({ status: `Second ${index % 7}` }));
+      expect(await sync()).toBe('failed');
+      await clock.advance(7 * DAY - 13 * HOUR);
+      expect(await sync()).toBe('done');
+      const [rewrite] = await openRewrites(database.kysely, 'main', ['invoices']);
+      expect(rewrite).toMatchObject({ field: 'status', rows: 90, runIds: [expect.any(String), expect.any(String)] });
+      const source = {
+        name: 'main',
+        schema: 'warehouse',
+        jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+      };
+      await undoRuns(database, source, rewrite?.runIds ?? [], { dryRun: false });
+      expect(await stored()).toEqual(before);
+      await opened.close();
+      await sandbox.close();
+    });
+  },
+);
+
+test('an undo leaves lines alone that the versions do not know yet', async () => {
+  await withSource(async ({ sandbox, database, engine, sync }) => {
+    const stored = async () => ({
+      notes: (await database.query('select notes from warehouse.invoices order by id')).rows,
+      lines: (await database.query('select * from warehouse.invoice_items order by invoice_id, line')).rows,
+    });
+    const { notes, lines } = await stored();
+    edit(sandbox, 5, () => ({ notes: 'wrong' }));
+    await sync();
+    // Kept before the job had the field.
+    await database.query(`update warehouse.row_history set row = row - 'items'`);
+    const { rows } = await database.query<{ id: string }>('select max(id)::text as id from sluice.runs');
+    const source = {
+      name: 'main',
+      schema: 'warehouse',
+      jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+    };
+    expect(await undoRuns(database, source, [rows[0]?.id ?? ''], { dryRun: false })).toMatchObject([{ replaced: 5 }]);
+    expect(await stored()).toEqual({ notes, lines });
   });
 });
 

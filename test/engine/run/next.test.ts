@@ -2,17 +2,18 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { rankOf } from '../../../src/budget/budget.ts';
 import { wholeLimit } from '../../../src/budget/forecast.ts';
-import { HOUR, SECOND } from '../../../src/clock.ts';
+import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import type { Choice, PlanFacts } from '../../../src/engine/agenda/choice.ts';
 import { openTargets } from '../../../src/engine/agenda/plan.ts';
 import { partition, watched } from '../../../src/engine/coverage/list.ts';
 import { covers } from '../../../src/engine/coverage/prove.ts';
 import type { Resource } from '../../../src/engine/resource.ts';
-import { type Agenda, agendaTask, newMemory } from '../../../src/engine/run/agenda.ts';
+import { type Agenda, agendaTask, lookAtLimit, newMemory } from '../../../src/engine/run/agenda.ts';
 import { next } from '../../../src/engine/run/next.ts';
 import type { Act, State } from '../../../src/engine/run/state.ts';
 import { overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
 import { createTask, type Task, type UnderWay, update } from '../../../src/engine/task/task.ts';
+import { manualClock } from '../../support/manual-clock.ts';
 import { anyFacts, NOW } from '../agenda/any-facts.ts';
 
 /** Some lists of a source, the demands on them in their order of arrival, and which reading ends next. */
@@ -22,6 +23,7 @@ const anySource = fc.record({
   concurrency: fc.integer({ min: 1, max: 4 }),
   asks: fc.boolean(),
   limit: fc.constantFrom(5, 100, 1000),
+  windowMs: fc.constantFrom(SECOND, MINUTE, HOUR),
   picks: fc.array(fc.nat(), { minLength: 20, maxLength: 20 }),
 });
 
@@ -74,8 +76,8 @@ class Play {
 
   state(asks = true): State {
     const { now, lists, tasks, limit, granted, agenda } = this;
-    const { concurrency, limit: most } = this.given;
-    const rules = { concurrency, limit: most, windowMs: HOUR, timeZone: 'UTC' };
+    const { concurrency, limit: most, windowMs } = this.given;
+    const rules = { concurrency, limit: most, windowMs, timeZone: 'UTC' };
     return { now, begunAt: NOW, rules, lists, tasks, running: this.readings.length, limit, granted, agenda, asks };
   }
 
@@ -149,7 +151,13 @@ class Play {
         for (const [task, share] of act.shares) update(task, { kind: 'share taken', share });
         return;
       case 'look at the limit':
-        this.limit = { forecast: wholeLimit(this.given.limit, HOUR), at: this.now, granted: this.granted };
+        this.limit = {
+          forecast: wholeLimit(this.given.limit, this.given.windowMs),
+          at: this.now,
+          granted: this.granted,
+        };
+        // Until the loop decides again, it may have asked for its tasks.
+        this.now += SECOND / 2;
         return;
       case 'drop slices':
         for (const slice of act.slices) act.task.resource.entries.delete(sliceText(slice));
@@ -196,6 +204,29 @@ test('in generated sources every demand ends, none starves, and no two readings 
     fc.property(anySource, source => playToTheEnd(source)),
     { numRuns: 300 },
   );
+});
+
+test('however short the window, what was seen of the limit is used before it is looked at again', () => {
+  fc.assert(
+    fc.property(anySource, source => {
+      let last: Act['kind'] | null = null;
+      playToTheEnd(source, (_, { kind }) => {
+        expect([last, kind]).not.toEqual(['look at the limit', 'look at the limit']);
+        last = kind;
+      });
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a look at the limit is as old as its answer', async () => {
+  const clock = manualClock(NOW);
+  const forecast = async () => {
+    clock.advance(20 * SECOND);
+    return wholeLimit(10, HOUR);
+  };
+  const engine = { clock, forecast, limit: 10, windowMs: HOUR, granted: () => 3 };
+  expect(await lookAtLimit(engine, NOW + 7)).toMatchObject({ at: NOW + 7 + 20 * SECOND, granted: 3 });
 });
 
 test('a lower lane starts nothing on a list where a live demand waits for what is being read', () => {

@@ -136,6 +136,14 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
     [{ rows: 2 }, { accepted: 1 }],
     [{ rows: 20 }, { accepted: 0 }],
   ],
+  accepted: [
+    [
+      { rows: 5 },
+      { accepted: 5 },
+      { 'held back': { accepted: 5, failure: null, asked: new Set(), coverAsked: new Set() } },
+    ],
+    [{ rows: 2 }, {}],
+  ],
   learnt: [[{}, { ...STARTED_OVER, lookedAgain: 3 }]],
   'started over': [[{}, STARTED_OVER]],
   paused: [[{ until: 9 }, { pauses: new Set([5, 9]) }]],
@@ -226,6 +234,7 @@ const CARRIED: { readonly [K in Kind]: fc.Arbitrary<Example<K>[0]> } = {
   shown: fc.record({ rows: anyRows }),
   counted: fc.record({ rows: fc.option(anyCount) }),
   deleted: fc.record({ rows: anyCount }),
+  accepted: fc.record({ rows: anyCount }),
   learnt: nothing,
   'started over': nothing,
   paused: fc.record({ until: anyCount }),
@@ -262,10 +271,13 @@ function always(holds: (step: Step) => boolean): void {
   );
 }
 
-test('the first failure stays until it is reported; only the loss limit is counted anew', () => {
+test('the first failure stays until it is reported; only the loss limit is counted anew, or raised', () => {
   always(({ before, event, after }) => {
     if (before.failure === null || event.kind === 'failure reported') return true;
-    const isCountedAnew = event.kind === 'held back' && before.failure.kind === 'fuse';
+    const isFuse = before.failure.kind === 'fuse';
+    if (event.kind === 'accepted' && isFuse)
+      return after.failure === (event.rows > before.accepted ? null : before.failure);
+    const isCountedAnew = event.kind === 'held back' && isFuse;
     return after.failure === (isCountedAnew ? event.error : before.failure);
   });
 });
@@ -313,11 +325,11 @@ test('a slice is given up after some readings that proved nothing, until it is p
   });
 });
 
-test('what was accepted only shrinks; the first count and every pause stay', () => {
+test('what was accepted only shrinks until more is; the first count and every pause stay', () => {
   always(
-    ({ before, after }) =>
+    ({ before, event, after }) =>
       after.accepted >= 0 &&
-      after.accepted <= before.accepted &&
+      (after.accepted <= before.accepted || (event.kind === 'accepted' && after.accepted === event.rows)) &&
       (before.counted === null || after.counted === before.counted) &&
       [...before.pauses].every(pause => after.pauses.has(pause)),
   );

@@ -73,6 +73,20 @@ test('a lock whose session ends is lost, and another process can take it', async
   });
 });
 
+test('whether a lost lock is wanted cannot be known, because of the database', async () => {
+  await withDatabase(async database => {
+    const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
+    expect(await lock.isWanted()).toBe(false);
+    const lost = once(lock.lost, 'abort');
+    await database.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sluice reads shop' and datname = current_database()",
+    );
+    await lost;
+    await expect(lock.isWanted()).rejects.toMatchObject({ name: 'SluiceError', kind: 'database' });
+    await lock.release();
+  });
+});
+
 test('sources whose names have the same 32-bit hash are read at the same time', async () => {
   await withDatabase(async (database, test) => {
     const [first, second] = ['s180303', 's190456'] as const;

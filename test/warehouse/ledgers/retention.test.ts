@@ -100,22 +100,29 @@ test('however rarely a resource is synced, its last outcome and its last success
   });
 });
 
-test('earlier versions are kept for seven days where not all are, so that a run can be undone', async () => {
+test('earlier versions are kept for eight days, whatever is set, so that a run can be undone', async () => {
   await withDatabase(async database => {
     await database.query(`
       insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by)
       select resource, ended_by || ' ' || days, '{}', now() - interval '99 days', now() - days * interval '1 day', ended_by
-      from unnest(array['customers', 'invoices']) resource, unnest(array['changed', 'deleted']) ended_by, unnest(array[6, 8]) days`);
-    await forgetOldWork(database.kysely, 'main', RETENTION, [
-      { schema: 'warehouse', name: 'customers', history: false },
-      { schema: 'warehouse', name: 'invoices', history: true },
+      from unnest(array['customers', 'invoices']) resource, unnest(array['changed', 'deleted']) ended_by, unnest(array[7, 9]) days`);
+    const left = async (history: number | null) => {
+      await forgetOldWork(database.kysely, 'main', { ...RETENTION, history }, [
+        { schema: 'warehouse', name: 'customers', history: false },
+        { schema: 'warehouse', name: 'invoices', history: true },
+      ]);
+      const { rows } = await database.query(
+        `select resource, array_agg(key order by key) as keys from warehouse.row_history group by resource order by resource`,
+      );
+      return rows;
+    };
+    expect(await left(null)).toEqual([
+      { resource: 'customers', keys: ['changed 7', 'deleted 7', 'deleted 9'] },
+      { resource: 'invoices', keys: ['changed 7', 'changed 9', 'deleted 7', 'deleted 9'] },
     ]);
-    const { rows } = await database.query(
-      `select resource, array_agg(key order by key) as keys from warehouse.row_history group by resource order by resource`,
-    );
-    expect(rows).toEqual([
-      { resource: 'customers', keys: ['changed 6', 'deleted 6', 'deleted 8'] },
-      { resource: 'invoices', keys: ['changed 6', 'changed 8', 'deleted 6', 'deleted 8'] },
+    expect(await left(2)).toEqual([
+      { resource: 'customers', keys: ['changed 7'] },
+      { resource: 'invoices', keys: ['changed 7'] },
     ]);
   });
 });

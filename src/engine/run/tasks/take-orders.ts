@@ -4,18 +4,20 @@ import { type Order, openOrders, setOrderState } from '../../../warehouse/ledger
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
 import { emptyHeld } from '../../../warehouse/rows/held-values.ts';
 import { placeOf } from '../../resource.ts';
-import { createTask, failList, type Task } from '../../task/task.ts';
+import { createTask, failList, type Task, update } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
 import { addTask, removeTask } from './open-tasks.ts';
 
-/** Creates tasks for open orders, and drops the tasks of paused and cancelled ones. */
+/** Creates tasks for open orders, drops the tasks of paused and cancelled ones, and tells the others how many deletions are accepted by now. */
 export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean): Promise<void> {
   const { database, source } = loop.engine;
   const orders = await openOrders(database.kysely, source);
   await dropEnded(loop, orders);
   for (const order of orders) {
-    const isTask = loop.tasks.some(task => task.orderId === order.id);
-    if (order.state === 'paused' || order.rests || isTask || !isServed(order)) continue;
+    const task = loop.tasks.find(({ orderId }) => orderId === order.id);
+    // By what this process knows to be deleted: the order may have been read before its last commit.
+    if (task) update(task, { kind: 'accepted', rows: order.acceptDeletes - task.deletedBefore - task.counts.deleted });
+    if (order.state === 'paused' || order.rests || task || !isServed(order)) continue;
     await takeOrder(loop, order);
   }
 }
@@ -48,9 +50,9 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const reportOnly = deep && !order.repair;
   const full = whole || kind !== 'sync';
   const given = { kind, resource, runId, orderId, since, lane, from, to, reportOnly, deep, full } as const;
-  const { acceptLosses } = order;
-  const accepted = Math.max(order.acceptDeletes - order.deleted, 0);
-  const task = createTask({ ...given, acceptLosses }, { readsAll: whole ? true : null, accepted });
+  const { acceptLosses, deleted: deletedBefore } = order;
+  const accepted = Math.max(order.acceptDeletes - deletedBefore, 0);
+  const task = createTask({ ...given, acceptLosses, deletedBefore }, { readsAll: whole ? true : null, accepted });
   addTask(loop, task);
   if (acceptLosses.length === 0) return;
   const empty = (tx: Db) => emptyHeld(tx, resource.table, placeOf(resource), { fields: acceptLosses, runId });

@@ -1,0 +1,124 @@
+import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import { commit } from '../../../src/engine/apply/commit.ts';
+import type { Step } from '../../../src/engine/read/step.ts';
+import { placeOf, type Resource } from '../../../src/engine/resource.ts';
+import { createTask } from '../../../src/engine/task/task.ts';
+import { undoRuns } from '../../../src/service/orders/undo.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { writeCoverage } from '../../../src/warehouse/ledgers/coverage.ts';
+import { holdCursor } from '../../../src/warehouse/ledgers/cursors.ts';
+import { startRun } from '../../../src/warehouse/ledgers/runs.ts';
+import { until } from '../../cli/run-command.ts';
+import { withDatabase } from '../../support/database.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+const LISTS = ['customers', 'invoices'] as const;
+
+interface Parts {
+  readonly database: Database;
+  readonly engine: Awaited<ReturnType<typeof openEngine>>;
+  /** Undoes the run of each list that brought its edits. */
+  readonly undo: () => ReturnType<typeof undoRuns>;
+  /** Resolves once the undo waits for a lock. */
+  readonly undoWaits: () => Promise<unknown>;
+  readonly lists: readonly [customers: Resource, invoices: Resource];
+}
+
+/** Two lists whose last runs replaced two rows each. */
+async function withEdits(work: (parts: Parts) => Promise<void>): Promise<void> {
+  const sandbox: Sandbox = await openSandbox({ size: { customers: 20, invoices: 20, transactions: 5 } });
+  await withDatabase(async (database, test) => {
+    const engine = await openEngine(database, sandbox, { resources: LISTS });
+    await serveOrders(engine, 'sync');
+    for (const { id } of [...sandbox.rows('customers')].slice(0, 2)) sandbox.update('customers', id, { phone: '1' });
+    for (const { id } of [...sandbox.rows('invoices')].slice(0, 2)) sandbox.update('invoices', id, { notes: 'new' });
+    await serveOrders(engine, 'sync', { whole: true });
+    const { rows } = await database.query<{ id: string }>(
+      'select id from sluice.runs where updated > 0 order by resource',
+    );
+    const ids = rows.map(({ id }) => id);
+    const source = {
+      name: 'main',
+      schema: 'warehouse',
+      jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+    };
+    const undoing = await test.open('undoing');
+    const undoWaits = () =>
+      until(async () => {
+        const { rows: waiting } = await database.query(
+          `select from pg_stat_activity where datname = current_database() and application_name = 'undoing' and wait_event_type = 'Lock'`,
+        );
+        return waiting.length > 0;
+      });
+    const undo = () => undoRuns(undoing, source, ids, { dryRun: false });
+    await work({ database, engine, undo, undoWaits, lists: engine.resources as unknown as Parts['lists'] });
+    await undoing.close();
+    await engine.close();
+  });
+  await sandbox.close();
+}
+
+const restored = LISTS.map(resource => ({ resource, replaced: 2 }));
+
+test('an undo waits for a reader that changes coverage, and neither fails', async () => {
+  await withEdits(async ({ database, undo, undoWaits, lists: [, list] }) => {
+    const entries = [...list.entries.values()];
+    let undone: ReturnType<typeof undo> | null = null;
+    await database.transaction(async tx => {
+      await holdCursor(tx, placeOf(list), list.cursor);
+      undone = undo();
+      await undoWaits();
+      await writeCoverage(tx, placeOf(list), [], entries);
+    });
+    expect(await undone).toMatchObject(restored);
+  });
+});
+
+test('an undo of several lists waits for a commit that showed rows of only one of them, and neither fails', async () => {
+  await withEdits(async ({ database, undo, undoWaits, lists }) => {
+    let undone: ReturnType<typeof undo> | null = null;
+    await database.transaction(async tx => {
+      await tx.query('update warehouse.invoices set notes = notes where id < 0');
+      undone = undo();
+      await undoWaits();
+      for (const list of lists) await holdCursor(tx, placeOf(list), list.cursor);
+    });
+    expect(await undone).toMatchObject(restored);
+  });
+});
+
+test('an undo of several lists waits for a commit of their rows, in whatever order they were read, and neither fails', async () => {
+  await withEdits(async ({ database, engine, undo, undoWaits, lists }) => {
+    await database.query(`create function public.hold() returns trigger language plpgsql as $$ begin
+      perform pg_advisory_xact_lock(7); return new; end $$`);
+    await database.query(`create trigger hold before insert on warehouse.invoices for each row
+      when (new.id = 1001) execute function public.hold()`);
+    const steps: Step[] = [];
+    for (const resource of [...lists].reverse()) {
+      const run = { source: 'main', resource: resource.name, kind: 'sync', orderId: null, slotAt: null };
+      const runId = await startRun(database.kysely, run);
+      const task = createTask({ kind: 'sync', resource, runId, orderId: null, since: 0, lane: 'live' });
+      const parsed = resource.parse({ id: 1001, account: 'a', invoice_number: 'b' }, new Date().toISOString());
+      const rows = 'row' in parsed ? [parsed.row] : [];
+      steps.push({ resource, task, slice: { by: 'newest' }, rows, bad: [], requests: 1, release: () => undefined });
+    }
+    let committed: Promise<unknown> | null = null;
+    let undone: ReturnType<typeof undo> | null = null;
+    await database.transaction(async tx => {
+      await tx.query('select pg_advisory_xact_lock(7)');
+      committed = commit(engine, steps, { rowByRow: false });
+      await until(async () => {
+        const { rows } = await database.query(`select from pg_locks where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`);
+        return rows.length > 0;
+      });
+      undone = undo();
+      await undoWaits();
+    });
+    expect(await Promise.allSettled([committed, undone])).toMatchObject([
+      { status: 'fulfilled' },
+      { status: 'fulfilled', value: restored },
+    ]);
+  });
+});
