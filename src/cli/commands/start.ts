@@ -8,7 +8,7 @@ import { explain, isKind, SluiceError } from '../../errors.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { createPulse, type Pulse, watchEventLoop } from '../../service/health/health.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
-import { createTicks, startSchedule } from '../../service/schedule/schedule.ts';
+import { nextTickOf, startSchedule } from '../../service/schedule/schedule.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -26,7 +26,7 @@ import {
   untilAborted,
   type Warehouse,
 } from '../session/session.ts';
-import { openLedger, schedulesOf, serviceName, watchedSource } from '../session/source-settings.ts';
+import { openLedger, plannedOf, serviceName, watchedSource } from '../session/source-settings.ts';
 
 export function startCommand(cli: Cli): Command {
   return newCommand(
@@ -95,11 +95,7 @@ async function startParts(
   const stopping = stopAfterDraining(session);
   closing.push(watchEventLoop(session));
   const pulse = await serveBeside(session, database, sources, closing);
-  const planned = sources.flatMap(source =>
-    [...schedulesOf(source, jobs)].map(([resource, schedule]) => {
-      return { source: source.name, resource, schedule, timeZone: source.scheduleTimeZone };
-    }),
-  );
+  const planned = sources.flatMap(source => plannedOf(source, jobs));
   const schedule = await startSchedule({ planned, database, clock, log });
   closing.push(() => schedule.stop());
   const byName = new Map(sources.map(source => [source.name, { source, memory: newMemory() }]));
@@ -139,13 +135,8 @@ async function serveBeside(
   const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
   const pulse = createPulse(longestMs + SPARE_MS);
   const served = sources.map(source => {
-    const schedules = new Set(schedulesOf(source, jobs).values());
-    const ticks = [...schedules].map(schedule => createTicks(schedule, source.timeZone));
-    const nextTickAt = (now: number) => {
-      const nexts = ticks.flatMap(each => each.next(now) ?? []);
-      return nexts.length === 0 ? null : Math.min(...nexts);
-    };
     const ledger = openLedger(database, source);
+    const nextTickAt = nextTickOf(plannedOf(source, jobs));
     return { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs, host, port, token } = settings;
