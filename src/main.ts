@@ -140,10 +140,11 @@ function openSession(
     jobs,
     sourceWith(texts, alone) {
       const { sources } = readConfig({
-        environment: alone ? texts : { ...process.env, ...texts, SOURCES_FILE: '' },
+        environment: alone ? texts : { ...process.env, ...texts },
         // In the folder of the program, there is no file with settings.
         directory: alone ? fileURLToPath(fromHere('.')) : process.cwd(),
         needsSource: true,
+        withoutFile: true,
         resources: [...jobs.keys()],
       });
       return sources[0] as OpenSource;

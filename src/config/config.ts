@@ -60,6 +60,8 @@ export function createConfig(
   own: {
     /** The entries of the sources file, or the one source that the environment describes. */
     readonly sources: readonly SourceConfig[];
+    /** The name of the sources file; null without one. */
+    readonly sourcesFile: string | null;
     /** Values that must appear in no output. */
     readonly secrets: readonly string[];
     /** In the form that is safe to show. `from`: `default`, `environment`, `.env`, or the name of the sources file. */

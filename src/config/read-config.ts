@@ -24,6 +24,8 @@ export function readConfig(options: {
   needsSource: boolean;
   /** The source named with `--source`: the keys of the others need not be set. */
   source?: string | undefined;
+  /** Leaves out the sources that a file describes: the environment and `.env` describe the only one. */
+  withoutFile?: boolean;
   /** Names of the jobs, for SCHEDULE_*, WEIGHT_* and FRESHNESS_TARGET_MINUTES_*. */
   resources: readonly string[];
 }): Config {
@@ -32,7 +34,8 @@ export function readConfig(options: {
   const { texts, originOf } = variables;
   const parsed = SCHEMA.safeParse(texts);
   const perResource = readResourceSettings(texts, resources);
-  const file = readSourcesFile(directory, texts.SOURCES_FILE);
+  const found = readSourcesFile(directory, texts.SOURCES_FILE);
+  const file = options.withoutFile ? null : found;
   const entries = file?.entries.map(entry =>
     readSourceEntry(entry, {
       texts,
@@ -47,7 +50,7 @@ export function readConfig(options: {
     ...variables.problems,
     ...rejectedSettings(parsed.error?.issues ?? [], texts),
     ...perResource.problems,
-    ...findUnknownSettings(texts, file ? new Set(file.entries.map(keyVariable)) : null),
+    ...findUnknownSettings(texts, found ? new Set(found.entries.map(keyVariable)) : null),
     ...(file?.problems ?? []),
     ...(needsSource && !file ? missingSource(texts) : []),
     ...(entries?.flatMap(entry => entry.problems) ?? []),
@@ -63,6 +66,7 @@ export function readConfig(options: {
   const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
     sources,
+    sourcesFile: file?.name ?? null,
     warnings: [...findPublicKeys(variables), ...findRetired(texts)],
     secrets: [...new Set([...findSecrets(texts), ...sources.flatMap(source => source.settings?.apiKey ?? [])])],
     shown: [

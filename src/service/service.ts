@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { type Clock, SECOND } from '../clock.ts';
-import { SluiceError } from '../errors.ts';
+import { explain, isKind, SluiceError } from '../errors.ts';
 import { createAttemptLimit } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
@@ -129,6 +129,8 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
     c.text('Not found. Available: / /runs /data /sql /status.json /openapi.json /metrics /healthz /readyz\n', 404),
   );
   app.onError((error, c) => {
+    // What a form asks for is not possible, or no longer.
+    if (c.req.method === 'POST' && isKind(error, 'usage', 'failed')) return c.text(`${hide(explain(error))}\n`, 409);
     // Without the path, which may hold the secret of a webhook.
     log.warn({ method: c.req.method, err: error }, 'request to the service failed');
     return c.text('Internal error. See the log.\n', 500);

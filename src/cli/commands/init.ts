@@ -24,7 +24,11 @@ export function initCommand(cli: Cli): Command {
 }
 
 async function init(session: Session, options: Options): Promise<0> {
-  const { terminal } = session;
+  const { terminal, settings: current } = session;
+  if (current.sourcesFile !== null)
+    terminal.note(
+      `${current.sourcesFile} describes the sources and takes precedence: while it exists, SOURCE_URL in .env has no effect. To add a source to it: docs/several-sources.md`,
+    );
   const file = join(process.cwd(), '.env');
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const answers = await readAnswers(options);

@@ -4,11 +4,11 @@ import { MINUTE, SECOND } from '../../clock.ts';
 import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { limitServerLog } from '../../embedded-postgres/server-process.ts';
 import { type AgendaMemory, newMemory } from '../../engine/run/agenda.ts';
-import { explain, isKind } from '../../errors.ts';
+import { explain, isKind, SluiceError } from '../../errors.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { createPulse, type Pulse, watchEventLoop } from '../../service/health/health.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
-import { createTicks, startSchedule } from '../../service/schedule/schedule.ts';
+import { nextTickOf, startSchedule } from '../../service/schedule/schedule.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -17,18 +17,31 @@ import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
-import { type Cli, isOpen, newCommand, type OpenSource, type Session, untilAborted } from '../session/session.ts';
-import { openLedger, schedulesOf, serviceName, watchedSource } from '../session/source-settings.ts';
+import {
+  type Cli,
+  isOpen,
+  newCommand,
+  type OpenSource,
+  type Session,
+  untilAborted,
+  type Warehouse,
+} from '../session/session.ts';
+import { openLedger, plannedOf, serviceName, watchedSource } from '../session/source-settings.ts';
 
 export function startCommand(cli: Cli): Command {
   return newCommand(
     'start',
     'Run as a service: read every resource on its schedule and complete orders',
     'sluice start\nsluice start --source vienna     only one source of several',
-  ).action(cli.action({ source: true }, start));
+  ).action(
+    cli.action({ source: true }, session =>
+      withAnySignal([session.draining], drain => start({ ...session, draining: drain.signal }, drain)),
+    ),
+  );
 }
 
-async function start(session: Session): Promise<0> {
+/** Runs until `drain` aborts; throws its reason if that is an error of the kind `database`. */
+async function start(session: Session, drain: AbortController): Promise<0> {
   const { settings, jobs, log, draining } = session;
   refuseUnprotectedHost(settings.host, settings.token);
   const sources = settings.sources.filter(isOpen);
@@ -55,6 +68,7 @@ async function start(session: Session): Promise<0> {
   const closing: (() => Promise<void>)[] = [];
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.
   try {
+    closing.push(keepEmbedded(session, database, drain));
     await startParts(session, database, sources, atOnce, closing);
     const resources = [...jobs.keys()];
     const facts = { sources: sources.map(({ name }) => name), resources, readings: atOnce, database: database.place };
@@ -64,6 +78,7 @@ async function start(session: Session): Promise<0> {
   } finally {
     for (const close of closing.reverse()) await close();
   }
+  if (isKind(draining.reason, 'database')) throw draining.reason;
   log.info('sluice has stopped; everything read so far is kept');
   return 0;
 }
@@ -79,13 +94,8 @@ async function startParts(
   const { jobs, clock, log, draining } = session;
   const stopping = stopAfterDraining(session);
   closing.push(watchEventLoop(session));
-  closing.push(keepEmbedded(session));
   const pulse = await serveBeside(session, database, sources, closing);
-  const planned = sources.flatMap(source =>
-    [...schedulesOf(source, jobs)].map(([resource, schedule]) => {
-      return { source: source.name, resource, schedule, timeZone: source.scheduleTimeZone };
-    }),
-  );
+  const planned = sources.flatMap(source => plannedOf(source, jobs));
   const schedule = await startSchedule({ planned, database, clock, log });
   closing.push(() => schedule.stop());
   const byName = new Map(sources.map(source => [source.name, { source, memory: newMemory() }]));
@@ -95,17 +105,13 @@ async function startParts(
     most: atOnce,
     wake: async (name, turn) => {
       const { source, memory } = byName.get(name) as { source: OpenSource; memory: AgendaMemory };
-      try {
-        return await withAnySignal([draining, turn.signal], ({ signal }) =>
-          readDue({ ...session, signal: stopping, draining: signal }, database, source, {
-            pulse,
-            memory,
-            othersWait: () => turn.isAwaited(),
-          }),
-        );
-      } finally {
-        pulse.rest(name);
-      }
+      return withAnySignal([draining, turn.signal], ({ signal }) =>
+        readDue({ ...session, signal: stopping, draining: signal }, database, source, {
+          pulse,
+          memory,
+          othersWait: () => turn.isAwaited(),
+        }),
+      );
     },
     log,
   });
@@ -129,13 +135,8 @@ async function serveBeside(
   const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
   const pulse = createPulse(longestMs + SPARE_MS);
   const served = sources.map(source => {
-    const schedules = new Set(schedulesOf(source, jobs).values());
-    const ticks = [...schedules].map(schedule => createTicks(schedule, source.timeZone));
-    const nextTickAt = (now: number) => {
-      const nexts = ticks.flatMap(each => each.next(now) ?? []);
-      return nexts.length === 0 ? null : Math.min(...nexts);
-    };
     const ledger = openLedger(database, source);
+    const nextTickAt = nextTickOf(plannedOf(source, jobs));
     return { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
   });
   const { alertWebhookUrl: alertUrl, freshnessLimitMs, host, port, token } = settings;
@@ -173,16 +174,29 @@ function readerOf(session: Session): () => Promise<Database | null> {
 
 const CHECK_EVERY_MS = 5 * SECOND;
 
-/** While a service runs, restarts the embedded Postgres if it stops, after a crash or `sluice stop-db`, and limits its log. Returns what ends that. */
-function keepEmbedded({ settings, log, clock }: Session): () => Promise<void> {
+/**
+ * While a service runs, restarts the embedded Postgres if it stops, after a crash or `sluice stop-db`, and limits its log. Returns what ends
+ * that. Whoever restarts it may find its port taken: the service, whose connections all go to the old one, then drains with an error.
+ */
+function keepEmbedded(
+  { settings, log, clock }: Session,
+  { url }: Pick<Warehouse, 'url'>,
+  drain: AbortController,
+): () => Promise<void> {
   if (settings.databaseUrl) return async () => undefined;
   const { dataDir } = settings;
+  const known = Number(new URL(url).port);
   return runBeside(async over => {
     while (!over.aborted) {
       try {
         await clock.sleep(CHECK_EVERY_MS, over);
-        const { state, home } = await embeddedStatus(dataDir);
+        const { state, home, port } = await embeddedStatus(dataDir);
         await limitServerLog(home);
+        if (state === 'running' && port !== known) {
+          const message = `The embedded Postgres now listens on port ${port}, no longer on ${known}.`;
+          const next = 'Start the service again, as a supervisor does by itself: sluice start';
+          return drain.abort(new SluiceError('database', message, { next }));
+        }
         if (state !== 'stopped') continue;
         log.warn('the embedded Postgres server has stopped; starting it again');
         await openEmbedded({ dataDir, log });

@@ -17,12 +17,35 @@ import { readSource } from './read-source.ts';
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
 
+interface Watched {
+  readonly pulse: Pulse;
+  readonly memory: AgendaMemory;
+  readonly othersWait: () => boolean;
+}
+
 /** Reads one source while something is due and no other process reads it; returns the milliseconds after which something is due, if less than a minute. */
 export async function readDue(
   session: Session,
   database: Database,
   source: OpenSource,
-  { pulse, memory, othersWait }: { pulse: Pulse; memory: AgendaMemory; othersWait: () => boolean },
+  watched: Watched,
+): Promise<number | null> {
+  const { pulse } = watched;
+  try {
+    return await readWhileDue(session, database, source, watched);
+  } catch (error) {
+    if (isKind(error, 'database')) pulse.fail(source.name);
+    throw error;
+  } finally {
+    pulse.rest(source.name);
+  }
+}
+
+async function readWhileDue(
+  session: Session,
+  database: Database,
+  source: OpenSource,
+  { pulse, memory, othersWait }: Watched,
 ): Promise<number | null> {
   const { clock, draining } = session;
   const log = session.log.child({ source: source.name });
@@ -49,8 +72,8 @@ export async function readDue(
   });
   let begunAt = clock.now();
   for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
-    pulse.beat(source.name);
     const due = await whatIsDue(database.kysely, source.name);
+    pulse.beat(source.name);
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
     // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
     const asks = turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE);

@@ -5,6 +5,7 @@ import type { SourceConfig } from '../../config/config.ts';
 import type { AgendaRules } from '../../engine/agenda/list-facts.ts';
 import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
+import type { Planned } from '../../service/schedule/schedule.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
@@ -12,12 +13,18 @@ import { isConnected } from '../../warehouse/reports/server.ts';
 import { isOpen, type OpenSource, type Session } from './session.ts';
 
 /** Resource to cron expression, without the resources whose schedule is off. */
-export const schedulesOf = ({ schedules }: SourceConfig, jobs: ReadonlyMap<string, Job>): Map<string, string> =>
+const schedulesOf = ({ schedules }: SourceConfig, jobs: ReadonlyMap<string, Job>): Map<string, string> =>
   new Map(
     [...jobs]
       .map(([resource, job]) => [resource, schedules[resource] ?? job.schedule] as const)
       .filter(([, schedule]) => schedule !== 'off'),
   );
+
+/** When each resource of the source is read. */
+export const plannedOf = (source: SourceConfig, jobs: ReadonlyMap<string, Job>): Planned[] =>
+  [...schedulesOf(source, jobs)].map(([resource, schedule]) => {
+    return { source: source.name, resource, schedule, timeZone: source.scheduleTimeZone };
+  });
 
 /** The ledger of requests of the source's key, shared by all processes. */
 export const openLedger = (database: Database, { name, settings }: OpenSource): Ledger =>

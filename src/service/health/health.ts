@@ -14,13 +14,26 @@ export type Pulse = ReturnType<typeof createPulse>;
  */
 export function createPulse(limitMs: number, now: () => number = () => performance.now()) {
   const beats = new Map<string, number>();
+  const failing = new Map<string, { since: number; last: number }>();
   return {
-    /** `loop` is alive: it looked for work, committed something, or waits for the request limit. */
-    beat: (loop: string) => void beats.set(loop, now()),
+    /** `loop` is alive: it found out what is due, committed something, or waits for the request limit. */
+    beat(loop: string): void {
+      beats.set(loop, now());
+      failing.delete(loop);
+    },
     /** `loop` has nothing to do, or another process does it: its silence means nothing until its next beat. */
     rest: (loop: string) => void beats.delete(loop),
-    /** The loops that have been silent for too long. */
-    stalled: (): string[] => [...beats].filter(([, at]) => now() - at > limitMs).map(([loop]) => loop),
+    /** `loop` could not use the database. A process that cannot for long may have lost its address, which a restart finds again. */
+    fail(loop: string): void {
+      failing.set(loop, { since: failing.get(loop)?.since ?? now(), last: now() });
+    },
+    /** The loops that have been silent for too long, or failed for as long at every attempt. */
+    stalled(): string[] {
+      const silent = [...beats].filter(([, at]) => now() - at > limitMs);
+      // Up to the last attempt: the next one may wait for the turns of other sources.
+      const failed = [...failing].filter(([, { since, last }]) => last - since > limitMs);
+      return [...new Set([...silent, ...failed].map(([loop]) => loop))];
+    },
   };
 }
 

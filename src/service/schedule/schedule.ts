@@ -167,6 +167,18 @@ export function createTicks(schedule: string, timeZone: string) {
   };
 }
 
+/** Finds the first tick of any of them after a time; null if there is none. Equal schedules are looked at once. */
+export function nextTickOf(planned: readonly Planned[]): (now: number) => number | null {
+  const distinct = new Map(
+    planned.map(({ schedule, timeZone }) => [`${schedule} ${timeZone}`, { schedule, timeZone }]),
+  );
+  const ticks = [...distinct.values()].map(each => createTicks(each.schedule, each.timeZone));
+  return now => {
+    const nexts = ticks.flatMap(each => each.next(now) ?? []);
+    return nexts.length === 0 ? null : Math.min(...nexts);
+  };
+}
+
 /** node-cron is asked only whether a time matches: its own ticks lack what a time zone skips or repeats. */
 function matcher(expression: string): (at: number) => boolean {
   const task = createTask(expression, () => undefined, { timezone: 'UTC' });

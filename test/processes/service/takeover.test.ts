@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { expect, test, vi } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../../src/embedded-postgres/embedded-server.ts';
@@ -75,6 +76,26 @@ test('a service restarts its embedded Postgres server after a crash and continue
     await close();
     service.child.kill('SIGTERM');
     expect((await service.ended).code).toBe(0);
+  });
+  await sandbox.close();
+});
+
+test('a service ends with an error if its embedded Postgres server comes back on another port', async () => {
+  const sandbox = await openSandbox({ size: 'small', apiKey: KEY, rateLimit: 0 });
+  await withDataDir(async dataDir => {
+    const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir, ...RARELY };
+    const service = begin(['start'], { env });
+    await until(() => service.stderr().includes('sluice is running'));
+    const { pid, port } = await embeddedStatus(dataDir);
+    process.kill(pid as number, 'SIGQUIT');
+    await until(async () => (await embeddedStatus(dataDir)).state === 'stopped');
+    const other = createServer(socket => socket.destroy()).listen(port, '127.0.0.1');
+    const { code, stderr } = await service.ended;
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/embedded Postgres now listens on port \d+, no longer on \d+\.\n.*sluice start/),
+    ]);
+    await new Promise(resolve => other.close(resolve));
   });
   await sandbox.close();
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
+import { startRun } from '../../../src/warehouse/ledgers/runs.ts';
 import { holdValues } from '../../../src/warehouse/rows/held-values.ts';
 import { noteRewrite, openRewrites } from '../../../src/warehouse/rows/rewrites.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -73,6 +74,39 @@ test('a rewrite is compared and settled', async () => {
       expect((await settle({ id, action: 'accept' })).status).toBe(303);
       expect(await openRewrites(kysely, 'main', ['invoices'])).toEqual([]);
       expect((await settle({ id, action: 'undo' })).status).toBe(303);
+    });
+  });
+});
+
+test('an action that is not possible, or no longer, is answered with the reason and the next step', async () => {
+  await withDatabase(async database => {
+    const place = { source: 'main', resource: 'invoices' };
+    const { kysely } = database;
+    await holdValues(kysely, place, 'amount', ['7', '9']);
+    const common = { rows: 60, stored: 90, looks: null, examples: [], since: '2026-01-01' };
+    await noteRewrite(kysely, place, { ...common, field: 'amount', runIds: ['77'] }, { runId: '77' });
+    const kept = await startRun(kysely, { ...place, kind: 'slot', orderId: null, slotAt: null });
+    await noteRewrite(kysely, place, { ...common, field: 'date', runIds: [kept] }, { runId: kept });
+    await withService(database, { hide: text => text.replaceAll('77', '[secret]') }, async ({ url }) => {
+      const accept = () => sendForm(url, '/held/main', { resource: 'invoices', field: 'amount' });
+      const order = /\/orders\/(\d+)$/.exec(String((await accept()).headers.location))?.[1] ?? '';
+      expect((await sendForm(url, `/orders/${order}/pause`, {})).status).toBe(303);
+      expect(await accept()).toMatchObject({
+        status: 409,
+        text: expect.stringMatching(`is paused \\(order ${order}\\)\\.\n.*sluice backfill resume ${order}`),
+      });
+
+      const open = await openRewrites(kysely, 'main', ['invoices']);
+      const undo = (field: string) =>
+        sendForm(url, '/rewrites/main', { id: open.find(each => each.field === field)?.id ?? '', action: 'undo' });
+      expect(await undo('amount')).toMatchObject({
+        status: 409,
+        text: expect.stringMatching(/^main has no run \[secret\] of a list that is read here\.\n/),
+      });
+      expect(await undo('date')).toMatchObject({
+        status: 409,
+        text: expect.stringMatching(`^Nothing is kept that run ${kept} replaced or deleted\\.\n`),
+      });
     });
   });
 });

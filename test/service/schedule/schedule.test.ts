@@ -1,7 +1,13 @@
+import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
+import customers from '../../../jobs/customers.ts';
+import invoices from '../../../jobs/invoices.ts';
+import { plannedOf } from '../../../src/cli/session/source-settings.ts';
 import { type Clock, DAY, HOUR, MINUTE } from '../../../src/clock.ts';
+import type { SourceConfig } from '../../../src/config/config.ts';
+import { readConfig } from '../../../src/config/read-config.ts';
 import { createLog } from '../../../src/log.ts';
-import { createTicks, startSchedule } from '../../../src/service/schedule/schedule.ts';
+import { createTicks, nextTickOf, startSchedule } from '../../../src/service/schedule/schedule.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -40,6 +46,19 @@ test('a tick follows its time zone, also in daylight saving time', () => {
   const early = createTicks('30 2 * * *', 'Europe/Vienna');
   expect(early.latest(at('2026-01-15T10:00:00Z'), at('2026-01-14T12:00:00Z'))).toBe(at('2026-01-15T01:30:00Z'));
   expect(early.latest(at('2026-07-15T10:00:00Z'), at('2026-07-14T12:00:00Z'))).toBe(at('2026-07-15T00:30:00Z'));
+});
+
+test('the next tick that the console shows is one of the slots: in the zone of the schedule, not of the source', () => {
+  const zones = { SOURCE_TIMEZONE: 'Europe/Vienna', SCHEDULE_TIMEZONE: 'UTC', SCHEDULE_INVOICES: 'off' };
+  const environment = { ...zones, SCHEDULE_CUSTOMERS: '0 3 * * *' };
+  const jobs = new Map(Object.entries({ customers, invoices }));
+  const config = readConfig({ environment, directory: tmpdir(), needsSource: false, resources: [...jobs.keys()] });
+  const [source] = config.sources as [SourceConfig];
+  const planned = plannedOf(source, jobs);
+  expect(planned).toEqual([{ source: 'main', resource: 'customers', schedule: '0 3 * * *', timeZone: 'UTC' }]);
+  const now = Date.parse('2026-07-01T00:30:00Z');
+  expect(nextTickOf(planned)(now)).toBe(Date.parse('2026-07-01T03:00:00Z'));
+  expect(nextTickOf([])(now)).toBe(null);
 });
 
 test('a tick during a long database outage is recorded once when the database is back', async () => {
