@@ -35,6 +35,8 @@ export interface PageAnswer {
   readonly page: number;
   /** The source refused a larger page. */
   readonly refused?: boolean;
+  /** The rows are not in the order of the answer. */
+  readonly unordered?: true | undefined;
   readonly release: () => void;
 }
 
@@ -89,7 +91,8 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       const isFiltered = Object.keys(question.query).length > 0;
       if (answer.kind === 'rows') {
         const meta = believedMeta(resource.profile, answer.meta, { isFiltered });
-        return { ...came, rows: answer.rows, meta, replaced: answer.replaced };
+        const { rows, replaced, unordered } = answer;
+        return { ...came, rows, meta, replaced, unordered };
       }
       // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
       const isEmptied = !holdsNothing(resource) && reader.othersAnswer(resource, stampMs(grantedAt));

@@ -34,6 +34,8 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'rate-length=minute': 'the limit would have to be exhausted',
   'date-times=no': 'few days have rows enough',
   'date-times=mixed': 'few days have rows enough',
+  'list-names=positions': 'such a list is read in any case',
+  'list-names=ids': 'such a list is read in any case',
   'ids=edge': 'the rows that go to quarantine are reported as such',
   'secrets=wrapped': 'rows that are lists disturb the checks of other points',
 };
@@ -162,6 +164,7 @@ test.for(['bearer', 'query'] as const)(
       'cap',
       'creates',
       'date-times',
+      'list-names',
       'most-rows-of',
       'new-ids',
       'rate-length',

@@ -158,7 +158,7 @@ const ADDED: ReadonlySet<string> = new Set([
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
-const BY_ITSELF: ReadonlySet<string> = new Set(['failing-list', 'dates', 'date-span', 'date-times']);
+const BY_ITSELF: ReadonlySet<string> = new Set(['failing-list', 'dates', 'date-span', 'date-times', 'list-names']);
 
 function chooseAdded(seed: number): Partial<Variants> {
   const random = createRandom(mix(seed, 0xadd));
