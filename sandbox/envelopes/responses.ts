@@ -1,6 +1,7 @@
 import { toJson } from './json-text.ts';
 
 const ROWS_PER_CHUNK = 1000;
+const NO_ID = 1_000_000_000;
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8' };
 
 /** Pagination metadata of a list. */
@@ -25,8 +26,11 @@ export function validationFailure(status: number, errors: Record<string, string>
   return failure(status, 'Validation failed', errors);
 }
 
-/** How a list is written: as an array, or as an object whose names are this many times the position. */
-export type ListForm = 'array' | 1 | 2;
+/** How the items of a row are written: as an array, or as an object whose names are this many times the position. */
+export type ItemsForm = 'array' | 1 | 2;
+
+/** How a list is written: like items, or as an object whose names are the ids of its rows. */
+export type ListForm = ItemsForm | 'ids';
 
 /** A list of `count` rows. A long one is rendered and sent in chunks, so that a million rows are never one string. */
 export function rowList(
@@ -37,12 +41,19 @@ export function rowList(
 ): Response {
   const isArray = form === 'array' || count === 0;
   const [opening, closing] = isArray ? ['[', ']'] : ['{', '}'];
-  const nameOf = (index: number) => (isArray ? '' : `"${index * Number(form)}":`);
+  const nameOf = (index: number, shown: object | null) => {
+    if (isArray) return '';
+    if (form !== 'ids') return `"${index * Number(form)}":`;
+    // A row without an id must not take the name of another.
+    return `"${toJson(Object(shown).id ?? NO_ID + index).replaceAll('"', '')}":`;
+  };
   const end = meta === undefined ? `${closing}}` : `${closing},"meta":${JSON.stringify(meta)}}`;
   const chunkFrom = (from: number) => {
     const texts: string[] = [];
-    for (let index = from; index < Math.min(count, from + ROWS_PER_CHUNK); index += 1)
-      texts.push(nameOf(index) + toJson(row(index)));
+    for (let index = from; index < Math.min(count, from + ROWS_PER_CHUNK); index += 1) {
+      const shown = row(index);
+      texts.push(nameOf(index, shown) + toJson(shown));
+    }
     return (
       (from === 0 ? `{"success":true,"data":${opening}` : ',') +
       texts.join(',') +

@@ -42,7 +42,10 @@ export const faultKinds = {
   'list-changes': 'rows are inserted, edited and deleted just before the list is returned',
 } as const;
 
-export type Fault = keyof typeof faultKinds;
+/** Faults that only a test plans, for every request of a while: no client can tell a single one from an answer that is right. */
+export const outages = { 'html-404': 'status 404 with an HTML page' } as const;
+
+export type Fault = keyof typeof faultKinds | keyof typeof outages;
 
 /** Only the client's timeout ends these, and it runs on real time whatever clock the sandbox uses. */
 export const endlessFaults = ['hang', 'hang-body', 'drip'] as const satisfies readonly Fault[];

@@ -60,6 +60,7 @@ function isStatusFault(fault: ResponseFault): fault is StatusFault {
 
 const TITLES: Readonly<Record<string, string>> = {
   200: 'Maintenance',
+  404: '404 Not Found',
   429: '429 Too Many Requests',
   500: '500 Internal Server Error',
   502: '502 Bad Gateway',

@@ -2,7 +2,7 @@ import { SECOND } from '../../src/clock.ts';
 import { mix } from '../data/random.ts';
 import type { Amount, Item, Resource, Rows } from '../data/rows.ts';
 import { exactNumber } from '../envelopes/json-text.ts';
-import type { ListForm } from '../envelopes/responses.ts';
+import type { ItemsForm, ListForm } from '../envelopes/responses.ts';
 import type { Variants } from '../variants/variants.ts';
 import { addSecrets } from './add-secrets.ts';
 import { edgeId } from './edge-ids.ts';
@@ -86,7 +86,7 @@ function renderField(rendered: Json, name: string, value: unknown, variants: Var
       for (const [field, content] of Object.entries(item)) renderField(line, field, content, variants, quoted);
       return line;
     });
-    rendered[name] = asForm(items, formOf(variants));
+    rendered[name] = asForm(items, formOfItems(variants));
   } else if (SHOWN_IDS.has(name) && edgeId(value, variants) !== null) {
     const shown = edgeId(value, variants) as string;
     rendered[name] = quoted.ids ? shown : exactNumber(shown);
@@ -109,12 +109,17 @@ function renderAmount(value: Amount, quoted: boolean): unknown {
   return !quoted && /^-?\d+(\.\d+)?$/.test(value) ? exactNumber(value) : value;
 }
 
-/** How this source writes lists. */
-export function formOf({ lists }: Variants): ListForm {
+/** How this source writes the rows of a list. */
+export function formOf(variants: Variants): ListForm {
+  const form = formOfItems(variants);
+  return form !== 'array' && variants['list-names'] === 'ids' ? 'ids' : form;
+}
+
+function formOfItems({ lists }: Variants): ItemsForm {
   return lists === 'array' ? 'array' : lists === 'object' ? 1 : 2;
 }
 
-function asForm(items: readonly unknown[], form: ListForm): unknown {
+function asForm(items: readonly unknown[], form: ItemsForm): unknown {
   if (form === 'array' || items.length === 0) return items;
   return Object.fromEntries(items.map((item, index) => [index * form, item]));
 }

@@ -296,4 +296,9 @@ export const variantPoints = {
     },
     'as-said',
   ),
+  'list-names': point(
+    'The names in a list that `lists` writes as an object.',
+    { positions: 'what `lists` says', ids: 'the ids of the rows, in the order of the list: {"12": .., "11": ..}' },
+    'positions',
+  ),
 } as const;

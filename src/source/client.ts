@@ -54,6 +54,8 @@ export type ListAnswer =
       meta?: Meta;
       /** How many rows came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. */
       replaced?: number;
+      /** The rows are not in the order of the answer. */
+      unordered?: true;
       grantedAt: string;
       requests: number;
       bytes: number;

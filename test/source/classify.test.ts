@@ -22,6 +22,19 @@ describe('success is 2xx with JSON, `success` true or absent, no error and `data
     expect(judge(status, text, expected)).toEqual({ kind: 'success', body: JSON.parse(text) });
   });
 
+  it('a list named by the ids of its rows is not in the order of the answer', () => {
+    const named = '{"success": true, "data": {"12": {"id": 12}, "11": {"id": 11}}}';
+    expect(judge(200, named)).toEqual({
+      kind: 'success',
+      body: { success: true, data: [{ id: 11 }, { id: 12 }] },
+      unordered: true,
+    });
+    expect(judge(200, '{"data": {"0": {"id": 12}, "2": {"id": 11}}}')).toEqual({
+      kind: 'success',
+      body: { data: [{ id: 12 }, { id: 11 }] },
+    });
+  });
+
   it.each(['true', '1', '"1"', '"true"', '"TRUE"', '"ok"', '"success"'])('`success: %s` is a success', success => {
     expect(judge(200, `{"success": ${success}, "data": []}`)).toMatchObject({ kind: 'success' });
   });

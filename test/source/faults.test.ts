@@ -20,7 +20,7 @@ const REDIRECTED = 'not followed because no other address may receive the key';
 const MIB = 2 ** 20;
 
 /** The client's description of each lasting fault, once it has given up. */
-const SAID: Record<Exclude<Fault, ListFault>, string> = {
+const SAID: Record<Exclude<keyof typeof faultKinds, ListFault>, string> = {
   'json-500': 'HTTP 500 with a JSON error',
   'html-500': 'HTTP 500 with an HTML page',
   'json-502': 'HTTP 502 with a JSON error',

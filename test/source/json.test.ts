@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { exactNumber, parseJson } from '../../src/source/answers/json.ts';
+import { exactNumber, isNamedByField, parseJson } from '../../src/source/answers/json.ts';
 
 describe('parseJson', () => {
   it('returns numbers that a double would round as exact text, all others as numbers', () => {
@@ -82,6 +82,19 @@ describe('parseJson', () => {
   it('keeps the last of two equal keys, as JSON.parse does, and skips a byte order mark', () => {
     expect(parseJson('\ufeff{"id": 9007199254740993, "n": 1, "n": 2}')).toEqual({ id: '9007199254740993', n: 2 });
   });
+});
+
+it.each([
+  ['{"300": {"id": 300}, "299": {"id": "299"}}', true],
+  ['{"12": {"no": 12, "id": 7}, "11": {"no": 11, "id": 8}, "13": null}', true],
+  ['{"0": {"id": 300}, "1": {"id": 299}}', false],
+  ['{"0": {"position": 0}, "2": {"position": 2}}', false],
+  ['{"3": {"id": 300}, "7": {"id": 7}}', false],
+  ['{"7": {"id": 7}}', false],
+  ['{"1": null, "2": null}', false],
+  ['{}', false],
+] as const)('the names of %s are a field of the rows: %s', (text, expected) => {
+  expect(isNamedByField(parseJson(text) as Record<string, unknown>)).toBe(expected);
 });
 
 it('exactNumber recognises one number in two spellings', () => {

@@ -20,9 +20,10 @@ export function orderOfIds(ids: readonly bigint[], known: Order | null): Order {
 }
 
 /** The order of a page's rows, by id or by their last change; null for pages of fewer than three rows. */
-export function orderOfRows(profile: SourceProfile, { rows }: ObservedPage, keyField: string): Order | null {
+export function orderOfRows(profile: SourceProfile, { rows, unordered }: ObservedPage, keyField: string): Order | null {
   const records = rows as readonly Record<string, unknown>[];
   if (records.length < 3) return null;
+  if (unordered) return 'none';
   const ids = records.map(record => String(record?.[keyField] ?? ''));
   if (ids.every(isId)) {
     const order = orderOfIds(ids.map(BigInt), profile.order);

@@ -9,4 +9,6 @@ export interface ObservedPage {
   readonly meta: Meta | undefined;
   /** The source refused to be asked for more rows a page. */
   readonly refused?: boolean;
+  /** The rows are not in the order of the answer. */
+  readonly unordered?: true | undefined;
 }

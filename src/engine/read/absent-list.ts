@@ -21,17 +21,24 @@ export const unanswered = ({ job }: Resource): SluiceError =>
   new SluiceError('absent', `The source does not offer ${job.path}.`);
 
 /**
- * Whether the 404 of a list is its own at this moment (epoch ms), since the source answers for another list. One that has rows is
- * believed to have none left only if another was answered lately and since the loop began: before, the address may have been another.
+ * The other lists for which the source answers at this moment (epoch ms): where there are any, the 404 of a list is its own. One that has rows
+ * is believed to have none left only if another was answered lately and since the loop began: before, the address may have been another.
  */
-export function othersAnswer(
+export function othersAnswering<L extends List>(
   list: List,
-  all: readonly List[],
+  all: readonly L[],
   { at, begunAt }: { at: number; begunAt: number },
-): boolean {
+): L[] {
   const since = holdsNothing(list) ? 0 : Math.max(begunAt, at - LATELY_MS);
-  return all.some(other => other !== list && wasAnswered(other, since));
+  return all.filter(other => other !== list && wasAnswered(other, since));
 }
+
+/** The list and all that were answered lately answer 404: a deployment or a proxy does, and nothing is known of their rows. */
+export const nothingAnswered = ({ job }: Resource): SluiceError =>
+  new SluiceError('unavailable', `The source answers 404 for ${job.path} and for everything else that was requested.`, {
+    next: 'Check that the source is up and SOURCE_URL is right; the next run reads the list again.',
+    status: 404,
+  });
 
 export const listIsGone = ({ job }: Resource): SluiceError =>
   new SluiceError('failed', `The source has no ${job.path}.`, {

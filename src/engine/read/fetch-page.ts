@@ -8,7 +8,7 @@ import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { orAbsent, unanswered } from './absent-list.ts';
+import { nothingAnswered, orAbsent, unanswered } from './absent-list.ts';
 
 /** What readings need from the loop that runs them. */
 export interface Reader {
@@ -18,8 +18,8 @@ export interface Reader {
   /** Pages requested ahead of the one being committed. */
   readonly ahead: number;
   readonly signal: AbortSignal;
-  /** Another list was answered lately, as of this moment (epoch ms): a 404 does not mean that the address is wrong. */
-  readonly othersAnswer: (list: List, at: number) => boolean;
+  /** Other lists that were answered lately, as of this moment (epoch ms): where there are any, a 404 does not mean that the address is wrong. */
+  readonly othersAnswering: (list: List, at: number) => readonly Resource[];
   /** Waits while too many answers are uncommitted, then runs `ask`. The answer counts as uncommitted until it is released. */
   readonly admit: <T>(ask: () => Promise<T>) => Promise<{ value: T; release: () => void }>;
 }
@@ -35,6 +35,10 @@ export interface PageAnswer {
   readonly page: number;
   /** The source refused a larger page. */
   readonly refused?: boolean;
+  /** The rows are not in the order of the answer. */
+  readonly unordered?: true | undefined;
+  /** The source answered that there is nothing (404). */
+  readonly isGone?: true;
   readonly release: () => void;
 }
 
@@ -73,7 +77,7 @@ export const fullPage = (resource: Resource, limit: number): number => Math.min(
 
 /** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
 export async function fetchPage(question: ListQuestion, address: PageAddress): Promise<PageAnswer> {
-  const { reader, task } = question;
+  const { reader, task, query } = question;
   const { resource } = task;
   const { page, flexible } = address;
   let refused = false;
@@ -86,14 +90,14 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       const { value: answer, release } = await request(question, { page, limit }, hasty);
       const { grantedAt, requests } = answer;
       const came = { grantedAt, requests, limit, page, refused, release };
-      const isFiltered = Object.keys(question.query).length > 0;
       if (answer.kind === 'rows') {
-        const meta = believedMeta(resource.profile, answer.meta, { isFiltered });
-        return { ...came, rows: answer.rows, meta, replaced: answer.replaced };
+        const meta = believedMeta(resource.profile, answer.meta, { isFiltered: isFiltered(query) });
+        const { rows, replaced, unordered } = answer;
+        return { ...came, rows, meta, replaced, unordered };
       }
       // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
-      const isEmptied = !holdsNothing(resource) && reader.othersAnswer(resource, stampMs(grantedAt));
-      if (page > 1 || isFiltered || isEmptied) return { ...came, rows: [], meta: undefined };
+      const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
+      if (page > 1 || isFiltered(query) || isEmptied) return { ...came, rows: [], meta: undefined, isGone: true };
       release();
       throw unanswered(resource);
     } catch (cause) {
@@ -109,6 +113,8 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
     }
   }
 }
+
+const isFiltered = (query: ListQuestion['query']): boolean => Object.keys(query).length > 0;
 
 /** `hasty`: give up after two attempts. */
 const request = (
@@ -128,12 +134,40 @@ const request = (
 
 /**
  * Fetches the first page of a reading, smaller if necessary. Repeats the request if the page is empty although rows are stored:
- * a faulty answer is likelier than the deletion of all rows at once.
+ * a faulty answer is likelier than the deletion of all rows at once. A 404 in place of rows has to be confirmed by other answers.
  */
 export async function fetchFirstPage(question: ListQuestion, limit: number): Promise<PageAnswer> {
   const answer = await fetchPage(question, { page: 1, limit, flexible: true });
-  if (answer.rows.length > 0 || !holdsRows(question.task.resource, question.slice)) return answer;
-  return replacing(answer, () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true }));
+  const { resource } = question.task;
+  if (answer.rows.length > 0 || !holdsRows(resource, question.slice)) return answer;
+  const fetchAgain = () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true });
+  const again = await replacing(answer, fetchAgain);
+  if (!again.isGone || holdsNothing(resource)) return again;
+  again.release();
+  const requests = await provePresence(question, again);
+  return { ...again, requests: again.requests + requests };
+}
+
+/**
+ * Every address answers 404 while a source is deployed or a proxy has lost it. So nothing is empty for that unless the source answers then: for
+ * the list without a filter or, where that has lost all of its rows, for another list. Returns the requests that this took.
+ */
+async function provePresence({ reader, task, query }: ListQuestion, { limit, grantedAt }: PageAnswer): Promise<number> {
+  const { resource } = task;
+  const others = reader.othersAnswering(resource, stampMs(grantedAt)).filter(other => !holdsNothing(other));
+  const lists = [
+    ...(isFiltered(query) ? [{ resource, limit }] : []),
+    ...others.map(other => ({ resource: other, limit: firstLimit(reader, other) })),
+  ];
+  let requests = 0;
+  for (const { resource, limit } of lists) {
+    const question: ListQuestion = { reader, task: { ...task, resource }, slice: { by: 'newest' }, query: {} };
+    const answer = await fetchPage(question, { page: 1, limit, flexible: true });
+    answer.release();
+    requests += answer.requests;
+    if (!answer.isGone) return requests;
+  }
+  throw nothingAnswered(resource);
 }
 
 /**

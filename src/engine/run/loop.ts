@@ -12,7 +12,7 @@ import { listHeld } from '../../warehouse/rows/held-values.ts';
 import { holdsMissing } from '../../warehouse/rows/missing-rows.ts';
 import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
-import { othersAnswer } from '../read/absent-list.ts';
+import { othersAnswering } from '../read/absent-list.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
 import { type Task, update } from '../task/task.ts';
@@ -81,7 +81,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     ahead: engine.concurrency,
     signal: over,
     admit: admissions[lane === 'live' ? 'live' : 'others'],
-    othersAnswer: (list, at) => othersAnswer(list, engine.resources, { at, begunAt }),
+    othersAnswering: (list, at) => othersAnswering(list, engine.resources, { at, begunAt }),
   });
   const seen = serves.slots && serves.agenda ? await lookAtLimit(engine, begunAt) : null;
   const agenda = seen && serves.agenda ? await openAgenda(engine, serves.agenda, seen, begunAt) : null;

@@ -13,7 +13,7 @@ import { mayHideRows } from '../coverage/recount.ts';
 import { doubtCounts } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
 import { isIdOrdered } from '../profile/strategy.ts';
-import { listIsGone, othersAnswer } from '../read/absent-list.ts';
+import { listIsGone, othersAnswering } from '../read/absent-list.ts';
 import type { Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -173,7 +173,7 @@ function waitsForRows({ tasks, lists }: State, task: Task): boolean {
 function askOthers(state: State, task: Task): Act | 'blocked' {
   const { now: at, begunAt, tasks, lists } = state;
   const { resource } = task;
-  if (othersAnswer(resource, lists, { at, begunAt })) return { kind: 'answered', task };
+  if (othersAnswering(resource, lists, { at, begunAt }).length > 0) return { kind: 'answered', task };
   const others = tasks.filter(other => other.resource !== resource && !waitsForRows(state, other));
   const waits = others.some(other => other.state.presence !== 'unanswered' && !other.state.failure);
   return waits ? 'blocked' : { kind: 'fail', task, error: listIsGone(resource) };

@@ -24,10 +24,10 @@ export interface HttpAnswer extends BodyText {
  * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
  * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410; `instead` is what the address of a record
  * says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer; absent if
- * there are no such bytes.
+ * there are no such bytes. `unordered`: `data` is a list, but not in the order of the answer.
  */
 export type Verdict =
-  | { kind: 'success'; body: Record<string, unknown>; replaced?: number }
+  | { kind: 'success'; body: Record<string, unknown>; replaced?: number; unordered?: true }
   | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
@@ -52,7 +52,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (status === 408 || status >= 500) return serverFailed(answer, known);
   if (status >= 300 && status < 400) return redirected(answer, known);
   if (NO_CONTENT.has(status) && expected === 'any') return { kind: 'success', body: {} };
-  const { body, replaced } = readEnvelope(answer, expected);
+  const { body, ...shape } = readEnvelope(answer, expected);
   if (status === 401) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   const instead = expected === 'record' ? saysNoRecord(body, status) : null;
   if (instead !== null) return { kind: 'gone', instead };
@@ -60,7 +60,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
   if (saysFailure(body, expected)) return failureInside(body, answer, known);
   if (!holds(body.data, expected)) return retryLater(answer, `HTTP ${status} without ${NEEDS[expected]}`, known);
-  return { kind: 'success', body, ...(replaced !== undefined && { replaced }) };
+  return { kind: 'success', body, ...shape };
 }
 
 /** How the address of a record that does not exist may answer, other than by its status; null for any other answer. */

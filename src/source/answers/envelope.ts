@@ -1,25 +1,32 @@
-import { asList, isObject, parseJson } from './json.ts';
+import { asList, isNamedByField, isObject, parseJson } from './json.ts';
 import { type BodyText, beginning } from './text.ts';
 
 /** What `data` must be: an array, an object, the object at its own address, or anything. Only for `any`, which changes ask for, a status without a body is a success. */
 export type Expected = 'list' | 'one' | 'record' | 'any';
 
-/** The body of an answer, undefined if it is not a JSON object; U+FFFD replaces invalid bytes, and `replaced` records of `data` held any. */
-export function readEnvelope(
-  { text, mark }: BodyText,
-  expected: Expected,
-): { body: Record<string, unknown> | undefined; replaced?: number } {
-  const body = bodyIn(text, expected);
-  if (mark === undefined || body === undefined) return { body };
-  const records = Array.isArray(body.data) ? body.data : [body.data];
-  const replaced = records.filter(record => JSON.stringify(record)?.includes(mark)).length;
-  return { body: bodyIn(text.replaceAll(mark, '\ufffd'), expected), replaced };
+interface Envelope {
+  readonly body: Record<string, unknown> | undefined;
+  /** How many records of `data` held invalid bytes. */
+  readonly replaced?: number;
+  /** The order of `data` is not that of the answer. */
+  readonly unordered?: true;
 }
 
-function bodyIn(text: string, expected: Expected): Record<string, unknown> | undefined {
-  const value = jsonIn(text);
-  if (!isObject(value)) return undefined;
-  return expected === 'list' && isObject(value.data) ? { ...value, data: asList(value.data) } : value;
+/** The body of an answer, undefined if it is not a JSON object; U+FFFD replaces invalid bytes. */
+export function readEnvelope({ text, mark }: BodyText, expected: Expected): Envelope {
+  const { body, ...shape } = envelopeIn(text, expected);
+  if (mark === undefined || body === undefined) return { body, ...shape };
+  const records = Array.isArray(body.data) ? body.data : [body.data];
+  const replaced = records.filter(record => JSON.stringify(record)?.includes(mark)).length;
+  return { ...envelopeIn(text.replaceAll(mark, '\ufffd'), expected), replaced };
+}
+
+function envelopeIn(text: string, expected: Expected): Envelope {
+  const body = jsonIn(text);
+  if (!isObject(body)) return { body: undefined };
+  const { data } = body;
+  if (expected !== 'list' || !isObject(data)) return { body };
+  return { body: { ...body, data: asList(data) }, ...(isNamedByField(data) && { unordered: true as const }) };
 }
 
 /** Returns undefined for text that is not JSON. */

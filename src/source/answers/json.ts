@@ -87,3 +87,14 @@ export function asList(value: unknown): unknown {
   // An empty object may be anything.
   return entries.length > 0 ? entries : value;
 }
+
+/**
+ * Whether a list written as an object has a field of its rows, such as their id, as their names. JavaScript visits whole numbers in ascending
+ * order, so the order in which the source wrote the rows is lost; that of positions, which begin with 0 or are no field, is the same.
+ */
+export function isNamedByField(list: Record<string, unknown>): boolean {
+  const rows = Object.entries(list).filter((entry): entry is [string, Record<string, unknown>] => isObject(entry[1]));
+  const [first] = rows;
+  if (first === undefined || rows.length < 2 || first[0] === '0') return false;
+  return Object.keys(first[1]).some(field => rows.every(([name, row]) => String(row[field]) === name));
+}

@@ -40,6 +40,8 @@ export type Answer =
       body: Record<string, unknown>;
       /** How many records of `data` came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. Absent without such bytes. */
       replaced?: number;
+      /** `data` is a list, but not in the order of the answer. */
+      unordered?: true;
       grantedAt: string;
       requests: number;
       bytes: number;

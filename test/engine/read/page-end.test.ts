@@ -72,7 +72,7 @@ async function readAll(habits: Habits, ahead: number, traits: Record<string, str
     ahead,
     signal: new AbortController().signal,
     admit: async ask => ({ value: await ask(), release: () => undefined }),
-    othersAnswer: () => true,
+    othersAnswering: () => [],
   };
   const task = createTask({
     kind: 'sync',

@@ -25,3 +25,32 @@ test.each<NonNullable<SandboxOptions['variants']>>([
     }
   });
 });
+
+test.each(['id-desc', 'id-asc', 'date-desc'] as const)(
+  'lists whose names are the ids of their rows have no order that the answer shows (%s)',
+  async order => {
+    await withDatabase(async database => {
+      const size = { customers: 300, invoices: 300, transactions: 300 };
+      const sandbox = await openSandbox({
+        size,
+        rateLimit: 0,
+        variants: { lists: 'object', 'list-names': 'ids', order },
+      });
+      const engine = await openEngine(database, sandbox, { limit: 100_000 });
+      for (let turn = 0; turn < 2; turn++) {
+        expect((await serveOrders(engine, 'sync')).map(({ state, reason }) => reason ?? state)).toEqual([
+          'done',
+          'done',
+          'done',
+        ]);
+        expect(await differences(database, sandbox)).toEqual([]);
+        sandbox.changeRandom(30);
+        sandbox.remove('customers', [...sandbox.rows('customers')][100]?.id as number);
+      }
+      const { rows } = await database.query("select distinct value from sluice.traits where trait = 'order'");
+      expect(rows).toEqual([{ value: 'none' }]);
+      await engine.close();
+      await sandbox.close();
+    });
+  },
+);

@@ -9,7 +9,7 @@ export interface AddressedPage {
   readonly page: number;
   readonly limit: number;
   readonly rows: number;
-  /** The ids of all rows, also of those that do not parse; null where one cannot be read. */
+  /** The ids of all rows, also of those that do not parse; null where one cannot be read, or their order is unknown. */
   readonly ids: readonly bigint[] | null;
   readonly meta: Meta | undefined;
   /** The page has all rows that its own count says it has. */

@@ -229,8 +229,9 @@ const onlyRow = ({ rows, bad, keys, fields, last }: ParsedRows, key: string): Pa
   last,
 });
 
-/** Every row's id counts, also of one that does not parse; a row without a readable id leaves the interval in doubt. */
-function idsOf({ rows }: PageAnswer, keyField: string): bigint[] | null {
+/** Every row's id counts, also of one that does not parse; a row without a readable id, and rows in no order, leave the interval in doubt. */
+function idsOf({ rows, unordered }: PageAnswer, keyField: string): bigint[] | null {
+  if (unordered) return null;
   const ids: bigint[] = [];
   for (const raw of rows) {
     const id = (raw as Record<string, unknown> | null)?.[keyField];
@@ -270,7 +271,8 @@ function stepOf(
   // One row shows no order, unless it has no readable id.
   const showsOrder = answer.rows.length > 1 || page.ids === null;
   if (place.order !== null && place.order !== resource.profile.order && showsOrder) {
-    const evidence = `ids ${place.first} to ${place.last} on page ${answer.page}`;
+    const shown = page.ids === null ? `${answer.rows.length} rows` : `ids ${place.first} to ${place.last}`;
+    const evidence = `${shown} on page ${answer.page}`;
     learnt.push({ trait: 'order', value: place.order, evidence });
   }
   const { requests, release, grantedAt: startedAt } = answer;

@@ -5,7 +5,7 @@ import type { Choice } from '../../agenda/choice.ts';
 import { openTargets } from '../../agenda/plan.ts';
 import { absentEntries, holdsNothing, partition } from '../../coverage/list.ts';
 import { mayBeAbsent } from '../../job.ts';
-import { listIsGone, othersAnswer } from '../../read/absent-list.ts';
+import { listIsGone, othersAnswering } from '../../read/absent-list.ts';
 import type { Reader } from '../../read/fetch-page.ts';
 import type { Resource } from '../../resource.ts';
 import { overlap, type Slice, sliceText } from '../../slices/slice.ts';
@@ -67,9 +67,9 @@ async function noteFailure(
     const slice = sliceText(choice.slice);
     update(task, { kind: 'proved nothing', slices: [slice] });
     if (!task.state.done.has(slice)) return;
-    const others = othersAnswer(task.resource, loop.engine.resources, { at: now, begunAt: loop.begunAt });
+    const others = othersAnswering(task.resource, loop.engine.resources, { at: now, begunAt: loop.begunAt });
     // Whether this list is empty or the address is wrong, the other lists tell.
-    const isGone = task.kind === 'slot' && others;
+    const isGone = task.kind === 'slot' && others.length > 0;
     update(task, isGone ? { kind: 'failed', error: listIsGone(task.resource) } : { kind: 'unanswered' });
     return;
   }
@@ -98,7 +98,7 @@ async function leaveOut({ committer }: Loop, task: Task, now: number): Promise<v
 /** An optional list, or one without rows while others are answered. */
 const mayBeLeftOut = ({ engine, begunAt }: Loop, resource: Resource, now: number): boolean =>
   holdsNothing(resource) &&
-  (mayBeAbsent(resource.job) || othersAnswer(resource, engine.resources, { at: now, begunAt }));
+  (mayBeAbsent(resource.job) || othersAnswering(resource, engine.resources, { at: now, begunAt }).length > 0);
 
 /** `places`: the admissions that its answers hold. The caller releases them when the reading ends or fails. */
 function stoppable(reader: Reader, { room }: UnderWay, places: Set<() => void>): Reader {
