@@ -120,7 +120,7 @@ test('an unreachable source or database is one clear message and exit code 1', a
 });
 
 test('--no-wait stops at the request limit with 75 and keeps what was read', async () => {
-  await withInstallation({}, async ({ env, database }) => {
+  await withInstallation({ size: { customers: 150, invoices: 200, transactions: 300 } }, async ({ env, database }) => {
     const stopped = await run(['sync', ...MAIN, '--no-wait', '--json'], { env: { ...env, SOURCE_RATE_LIMIT: '6' } });
     expect([stopped.code, stopped.json().error.kind]).toEqual([75, 'quota']);
     const { rows } = await database.query('select count(*)::int as rows from warehouse.customers');

@@ -9,6 +9,9 @@ import { begin, run, until, useBuild, withInstallation } from './run-command.ts'
 
 useBuild();
 
+/** Few rows beside the 150 customers of a small source. */
+const SIZE = { customers: 150, invoices: 30, transactions: 40 };
+
 let folder = '';
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'push-'));
@@ -40,7 +43,7 @@ test('a file with 7 invalid lines lists all 7 and sends nothing', async () => {
 });
 
 test('a dry run counts the requests and sends nothing; --yes creates each line once and reads it back; a second --yes sends nothing', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+  await withInstallation({ size: SIZE }, async ({ sandbox, database, sluice, sync }) => {
     await sync(...MAIN);
     // Two equal lines are two customers.
     const lines = [
@@ -105,7 +108,7 @@ test('a dry run counts the requests and sends nothing; --yes creates each line o
 });
 
 test('other resources are created one by one, and are in the warehouse if the API has a list of them', async () => {
-  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+  await withInstallation({ size: SIZE }, async ({ sandbox, database, sluice, sync }) => {
     await sync(...MAIN);
     const invoices = file(
       'invoices.csv',

@@ -38,7 +38,7 @@ test('two services record and read each slot once; when the one that reads is ki
 });
 
 test('a service continues, and is woken again, after all of its database connections are terminated', async () => {
-  await withInstallation(SOURCE, async ({ database, env, sluice }) => {
+  await withInstallation({ size: 'small' }, async ({ database, env, sluice }) => {
     const service = begin(['start'], { env: { ...env, ...RARELY } });
     await until(async () => (await doneSlots(database)) === 3);
     await database.query(
@@ -101,7 +101,8 @@ test('a service ends with an error if its embedded Postgres server comes back on
 });
 
 test('a command that is reading also serves the schedule of a service that starts meanwhile', async () => {
-  await withInstallation({ ...SOURCE, latencyMs: 250 }, async ({ sandbox, database, env }) => {
+  const size = { customers: 40, invoices: 40, transactions: 2000 };
+  await withInstallation({ ...SOURCE, size, latencyMs: 250 }, async ({ sandbox, database, env }) => {
     const small = { SOURCE_PAGE_SIZE: '20', SOURCE_CONCURRENCY: '1' };
     // A hundred answers take half a minute; the command looks for a service every ten seconds.
     const sync = begin(['sync', 'transactions'], { env: { ...env, ...small } });
