@@ -152,9 +152,10 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
 
 /** Earlier versions stored a doubt without its slice. */
 function countsOf(value: Traits['counts']): Pick<SourceProfile, 'counts' | 'doubtedCount'> {
-  const [, counts, slice = null] = /^(doubted [a-z]+)(?:: (.*))?$/.exec(value) ?? [];
-  if (counts !== undefined) return { counts: counts as SourceProfile['counts'], doubtedCount: slice };
-  return { counts: value === 'agree' ? null : (value as SourceProfile['counts']), doubtedCount: null };
+  if (value === 'agree') return { counts: null, doubtedCount: null };
+  // The text of a slice may hold the same separator.
+  const [counts, ...slice] = value.split(': ');
+  return { counts: counts as SourceProfile['counts'], doubtedCount: slice.length > 0 ? slice.join(': ') : null };
 }
 
 const withFilter = ({ ignoredFilters }: SourceProfile, field: string): Partial<SourceProfile> =>
