@@ -55,6 +55,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const page = choosePage(query, counts, paging, variants);
     if (page.kind === 'not found') return failure(404, 'Page not found');
     if (found.length === 0 && variants['no-rows'] === '404') return failure(404, 'No records found');
+    if (found.length === 0 && variants['empty-form'] !== 'list') return noRows(variants['empty-form']);
     if (page.kind === 'invalid') return validationFailure(Number(variants.validation), page.errors);
 
     const table = data[resource];
@@ -77,6 +78,13 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const rows = Array.from({ length: sent.count }, (_, index) => row(index));
     return rowList(sent.count, index => rows[index] ?? null, meta, formOf(variants));
   };
+}
+
+function noRows(form: Exclude<Variants['empty-form'], 'list'>): Response {
+  if (form === 'message') return failure(200, 'No records found');
+  return new Response(JSON.stringify({ success: true, data: form === 'null' ? null : {} }), {
+    headers: { 'content-type': 'application/json; charset=utf-8' },
+  });
 }
 
 /** Groups of digits: as numbers are printed for people. */

@@ -296,6 +296,16 @@ export const variantPoints = {
     },
     'as-said',
   ),
+  'empty-form': point(
+    'The form of a list that has no row to show, where `no-rows` says that it is one.',
+    {
+      list: 'an empty list',
+      null: 'data null, without meta',
+      object: 'data {}, without meta',
+      message: 'status 200 with success false and the message "No records found"',
+    },
+    'list',
+  ),
   'list-names': point(
     'The names in a list that `lists` writes as an object.',
     { positions: 'what `lists` says', ids: 'the ids of the rows, in the order of the list: {"12": .., "11": ..}' },

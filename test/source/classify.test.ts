@@ -12,6 +12,26 @@ function judge(status: number, text: string, expected: Expected = 'list', header
   return classify({ status, headers, text }, expected, time);
 }
 
+it.each([
+  '{"success": true, "data": null}',
+  '{"success": true, "data": {}, "meta": {"total_records": 0}}',
+  '{"success": false, "message": "No records found"}',
+  '{"success": false, "data": [], "message": "There are no results for this period."}',
+])('%s is a list without rows', text => {
+  expect(judge(200, text)).toEqual({ kind: 'gone' });
+  expect(judge(200, text, 'any').kind).not.toBe('gone');
+});
+
+it.each([
+  '{"success": false, "message": "No connection to the database"}',
+  '{"success": false, "data": null, "message": "Maintenance"}',
+  '{"success": true}',
+  '{"success": true, "data": false}',
+  '{"success": false, "message": "Invalid API key: no records"}',
+])('%s is none', text => {
+  expect(judge(200, text).kind).not.toBe('gone');
+});
+
 describe('success is 2xx with JSON, `success` true or absent, no error and `data` of the expected type', () => {
   it.each([
     [200, '{"success": true, "data": []}', 'list'],
@@ -88,7 +108,7 @@ describe('success is 2xx with JSON, `success` true or absent, no error and `data
     },
   );
 
-  it.each(['{"id": 9}', '{"0": {"id": 9}, "next": 2}', '{"00": {"id": 9}}', '{}'])('but not as the object %s', data => {
+  it.each(['{"id": 9}', '{"0": {"id": 9}, "next": 2}', '{"00": {"id": 9}}'])('but not as the object %s', data => {
     expect(judge(200, `{"data": ${data}}`)).toMatchObject({ kind: 'retry', what: 'HTTP 200 without a list in `data`' });
   });
 
@@ -105,7 +125,6 @@ describe('success is 2xx with JSON, `success` true or absent, no error and `data
     [200, '{"success": true, "data": [{"id"', 'list', 'cut-off or invalid JSON'],
     [200, 'OK', 'list', 'not JSON'],
     [200, '[{"id": 1}]', 'list', 'without the documented envelope'],
-    [200, '{"success": true, "data": {}}', 'list', 'without a list'],
     [200, '{"success": true, "data": []}', 'one', 'without an object'],
     [200, '{"success": true, "data": null}', 'one', 'without an object'],
     [200, '{"success": true}', 'list', 'without a list'],

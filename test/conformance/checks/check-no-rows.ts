@@ -26,7 +26,8 @@ export async function checkNoRows(requester: Requester, { offered }: ListReading
       query: { ...filter, page: 1, limit: FEW },
     });
     const requested = `${name}: requested ${Object.values(filter).join(' to ')}`;
-    if (verdict.kind === 'gone' && status === 404) return observed('no-rows', '404', `${requested}, got HTTP 404`);
+    if (verdict.kind === 'gone')
+      return observed('no-rows', status === 404 ? '404' : 'list', `${requested}, got HTTP ${status} without rows`);
     if (verdict.kind === 'success' && count === 0) return observed('no-rows', 'list', `${requested}, got no rows`);
     if (verdict.kind === 'retry')
       return unrecognized('no-rows', `${requested}, got ${verdict.what}`, 'not: reading fails when no row matches');

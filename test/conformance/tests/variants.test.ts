@@ -44,6 +44,14 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'date-times=mixed': 'few days have rows enough',
   'list-names=positions': 'such a list is read in any case',
   'list-names=ids': 'such a list is read in any case',
+  ...Object.fromEntries(
+    ['empty-form', 'total-records', 'drafts'].flatMap(point =>
+      Object.keys(variantPoints[point as keyof typeof variantPoints].values).map(value => [
+        `${point}=${value}`,
+        'it is not checked',
+      ]),
+    ),
+  ),
   'ids=edge': 'the rows that go to quarantine are reported as such',
   'secrets=wrapped': 'rows that are lists disturb the checks of other points',
 };
@@ -176,6 +184,9 @@ test.for(['bearer', 'query'] as const)(
       'deleted-address',
       'date-times',
       'list-names',
+      'empty-form',
+      'total-records',
+      'drafts',
       'most-rows-of',
       'new-ids',
       'rate-length',

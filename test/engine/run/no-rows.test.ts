@@ -25,6 +25,28 @@ test('a list that answers 404 while it is empty fails no run, and is read as soo
   await sandbox.close();
 });
 
+test.each(['null', 'object', 'message'] as const)(
+  'windows and lists without rows are read whatever form an empty answer has: %s',
+  async form => {
+    const size = { customers: 5, invoices: 40, transactions: 0 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'empty-form': form } });
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 10 });
+      const states = async () => (await serveOrders(engine, 'sync')).map(({ state }) => state);
+      expect(await states()).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+      // A window loses its only row.
+      sandbox.change('invoice-deleted');
+      sandbox.change('transaction-new');
+      await states();
+      expect(await states()).toEqual(['done', 'done', 'done']);
+      expect(await differences(database, sandbox)).toEqual([]);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
+
 test('an empty list that answers 404 before any other list was answered waits for them', async () => {
   const size = { customers: 0, invoices: 40, transactions: 0 };
   const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'no-rows': '404' } });

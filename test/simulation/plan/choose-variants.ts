@@ -176,6 +176,7 @@ const BY_ITSELF: ReadonlySet<string> = new Set([
   'customer-rows',
   'deleted-address',
   'list-names',
+  'empty-form',
   'total-records',
   'drafts',
 ]);
