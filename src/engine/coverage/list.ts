@@ -91,7 +91,7 @@ export function holdsRows(list: List, slice: Slice): boolean {
 
 /** Whether the unfiltered list must be asked before a cover confirms: it shows a row, or counts it, that lies in no window. */
 export const needsUnfiltered = ({ strategy, total }: List): boolean =>
-  strategy.oneAnswerShowsAll || (strategy.partition === 'date' && total !== null);
+  strategy.oneAnswerShowsAll || (strategy.membership === 'window' && total !== null);
 
 /**
  * As of when the readings of all slices show the source (epoch ms), however far their answers lag behind it: what was missing before that is
