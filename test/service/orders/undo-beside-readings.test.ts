@@ -64,12 +64,12 @@ const restored = LISTS.map(resource => ({ resource, replaced: 2 }));
 test('an undo waits for a reader that changes coverage, and neither fails', async () => {
   await withEdits(async ({ database, undo, undoWaits, lists: [, list] }) => {
     const entries = [...list.entries.values()];
-    let undone: ReturnType<typeof undo> | null = null;
-    await database.transaction(async tx => {
+    const { undone } = await database.transaction(async tx => {
       await holdCursor(tx, placeOf(list), list.cursor);
-      undone = undo();
+      const undone = undo();
       await undoWaits();
       await writeCoverage(tx, placeOf(list), [], entries);
+      return { undone };
     });
     expect(await undone).toMatchObject(restored);
   });
@@ -77,12 +77,12 @@ test('an undo waits for a reader that changes coverage, and neither fails', asyn
 
 test('an undo of several lists waits for a commit that showed rows of only one of them, and neither fails', async () => {
   await withEdits(async ({ database, undo, undoWaits, lists }) => {
-    let undone: ReturnType<typeof undo> | null = null;
-    await database.transaction(async tx => {
+    const { undone } = await database.transaction(async tx => {
       await tx.query('update warehouse.invoices set notes = notes where id < 0');
-      undone = undo();
+      const undone = undo();
       await undoWaits();
       for (const list of lists) await holdCursor(tx, placeOf(list), list.cursor);
+      return { undone };
     });
     expect(await undone).toMatchObject(restored);
   });
@@ -103,18 +103,17 @@ test('an undo of several lists waits for a commit of their rows, in whatever ord
       const rows = 'row' in parsed ? [parsed.row] : [];
       steps.push({ resource, task, slice: { by: 'newest' }, rows, bad: [], requests: 1, release: () => undefined });
     }
-    let committed: Promise<unknown> | null = null;
-    let undone: ReturnType<typeof undo> | null = null;
-    await database.transaction(async tx => {
+    const { committed, undone } = await database.transaction(async tx => {
       await tx.query('select pg_advisory_xact_lock(7)');
-      committed = commit(engine, steps, { rowByRow: false });
+      const committed = commit(engine, steps, { rowByRow: false });
       await until(async () => {
         const { rows } = await database.query(`select from pg_locks where locktype = 'advisory' and not granted
           and database = (select oid from pg_database where datname = current_database())`);
         return rows.length > 0;
       });
-      undone = undo();
+      const undone = undo();
       await undoWaits();
+      return { committed, undone };
     });
     expect(await Promise.allSettled([committed, undone])).toMatchObject([
       { status: 'fulfilled' },
