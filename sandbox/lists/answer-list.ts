@@ -82,9 +82,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
 
 function noRows(form: Exclude<Variants['empty-form'], 'list'>): Response {
   if (form === 'message') return failure(200, 'No records found');
-  return new Response(JSON.stringify({ success: true, data: form === 'null' ? null : {} }), {
-    headers: { 'content-type': 'application/json; charset=utf-8' },
-  });
+  return Response.json({ success: true, data: form === 'null' ? null : {} });
 }
 
 /** Groups of digits: as numbers are printed for people. */
@@ -96,6 +94,7 @@ function writeMeta({ total_records: records, ...pages }: Meta, form: Variants['t
       .replace(/(\d)(?=(\d{3})+$)/g, '$1,');
   return { ...pages, total_records: form === 'number' ? records : grouped() };
 }
+
 const showsNewer = ({ owner, fromDay, toDay }: Filter, { 'customer-rows': rows }: Variants): boolean =>
   rows === 'newer' && owner !== undefined && fromDay === undefined && toDay === undefined;
 

@@ -52,8 +52,8 @@ export function showsLastDayInPart({ step: { end }, io }: RecordedConclusion): b
 }
 
 /**
- * Rows were deleted because all windows of a counted list lacked them. The recorder's engine believed that; now the list is counted once more
- * without a filter, which may leave rows out.
+ * Rows were deleted because all windows of a counted list lacked them. The recorder's engine believed that; now the count of the list has to
+ * agree, as a date filter may leave rows out.
  */
 export function deletesUncounted({ list, io }: RecordedConclusion): boolean {
   const { strategy, total } = listOf(list);

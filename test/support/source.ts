@@ -12,6 +12,7 @@ import type { Database } from '../../src/warehouse/database/database.ts';
 import { createOrder, type Order, type OrderKind, readOrders } from '../../src/warehouse/ledgers/orders.ts';
 import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { JOBS, MAIN, type TestResource } from './resources.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
 /** The product's engine against a sandbox, as source `main`. */
 export async function openEngine(
@@ -68,6 +69,14 @@ export async function openEngine(
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),
   });
 }
+
+/** As in reality, no two requests are granted at the same moment. */
+export const oneGrantAtATime =
+  (clock: VirtualClock) =>
+  (ledger: Budget): Budget => ({
+    ...ledger,
+    take: (lane, want) => clock.advance(1).then(() => ledger.take(lane, want)),
+  });
 
 /**
  * Serves a tick of each list and, as a service does, asks between ticks: so many requests at least (default 0), and what its pace has saved;

@@ -4,7 +4,7 @@ import { HOUR, SECOND } from '../../../src/clock.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 interface Given {
@@ -51,11 +51,7 @@ async function withCustomers(fn: (given: Given) => Promise<void>): Promise<void>
       clock,
       limit: 100_000,
       resources: ['customers'],
-      wrapBudget: ledger => ({
-        ...ledger,
-        // As in reality, no two requests are granted at the same moment.
-        take: (lane, want) => clock.advance(1).then(() => ledger.take(lane, want)),
-      }),
+      wrapBudget: oneGrantAtATime(clock),
       onEvent: event => {
         if (event.kind !== 'committed' || event.step.slice.by === 'one') return;
         given.afterList?.();

@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../src/clock.ts';
-import { newMemory } from '../../../src/engine/run/agenda.ts';
-import { runLoop } from '../../../src/engine/run/loop.ts';
-import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const isDraft = (id: number) => id % 11 === 0;
@@ -21,8 +18,7 @@ test('a service deletes no row that only the unfiltered list shows, although all
     });
     const engine = await openEngine(database, sandbox, { clock, pageSize: 20, resources: ['transactions'] });
     const tick = async () => {
-      for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(clock.now()));
-      await runLoop(engine, { orders: () => false, slots: true, agenda: newMemory() }, new AbortController().signal);
+      await serveTick(engine);
       await clock.advance(15 * MINUTE);
     };
     // Without a draft, windows are all that the list needs.

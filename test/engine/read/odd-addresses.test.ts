@@ -4,7 +4,7 @@ import { HOUR } from '../../../src/clock.ts';
 import { deletionMark } from '../../../src/engine/profile/observe-address.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const INSTEAD = {
@@ -55,11 +55,7 @@ test.each([
         clock,
         limit: 100_000,
         resources: ['customers'],
-        // As in reality, no two requests are granted at the same moment.
-        wrapBudget: ledger => ({
-          ...ledger,
-          take: (lane, want) => clock.advance(1).then(() => ledger.take(lane, want)),
-        }),
+        wrapBudget: oneGrantAtATime(clock),
       });
       await serveOrders(engine, 'sync');
       const ids = [...sandbox.rows('customers')].map(({ id }) => id);

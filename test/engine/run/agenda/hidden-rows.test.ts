@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../../src/clock.ts';
-import { newMemory } from '../../../../src/engine/run/agenda.ts';
-import { runLoop } from '../../../../src/engine/run/loop.ts';
-import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
-import { openEngine } from '../../../support/source.ts';
+import { openEngine, serveTick } from '../../../support/source.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
 const HIDDEN = [
@@ -26,8 +23,7 @@ test.each(HIDDEN)('a service without any sync finds rows that lie in no window: 
     });
     const engine = await openEngine(database, sandbox, { clock, pageSize: 20 });
     for (let ticks = 0; ticks < 2; ticks++) {
-      for (const { name } of engine.resources) await recordSlot(database.kysely, 'main', name, new Date(clock.now()));
-      await runLoop(engine, { orders: () => false, slots: true, agenda: newMemory() }, new AbortController().signal);
+      await serveTick(engine);
       await clock.advance(15 * MINUTE);
     }
     expect(await differences(database, sandbox)).toEqual([]);
