@@ -20,7 +20,10 @@ export function choosePage(
   if (paging === 'whole') return firstRows(total, total);
   if (paging === 'capped') return firstRows(total, Number(variants.cap));
 
-  const limit = chooseLimit(positiveInteger(query.get('limit'), DEFAULT_LIMIT), variants['limit-max']);
+  const requested = positiveInteger(query.get('limit'), DEFAULT_LIMIT);
+  if (query.has('limit') && !isAccepted(requested, variants['limit-values']))
+    return { kind: 'invalid', errors: { limit: `The limit ${requested} is not supported` } };
+  const limit = chooseLimit(requested, variants['limit-max']);
   if (typeof limit !== 'number') return { kind: 'invalid', errors: limit };
   if (paging === 'ignored') return firstRows(total, limit);
 
@@ -70,6 +73,11 @@ function writeCount(count: number, values: Variants['count-values']): number {
 
 function firstRows(total: number, count: number): Page {
   return { kind: 'rows', from: 0, to: Math.min(total, count), meta: undefined };
+}
+
+function isAccepted(limit: number, values: Variants['limit-values']): boolean {
+  if (values === 'any') return true;
+  return values === 'at-least-10' ? limit >= 10 : [10, 25, 50, 100].includes(limit);
 }
 
 /** The effective limit, or the error message. */

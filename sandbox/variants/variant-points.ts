@@ -311,4 +311,9 @@ export const variantPoints = {
     { positions: 'what `lists` says', ids: 'the ids of the rows, in the order of the list: {"12": .., "11": ..}' },
     'positions',
   ),
+  'limit-values': point(
+    'The values of `limit` that are accepted; others are rejected, with the status of `validation`.',
+    { any: 'any', '10-25-50-100': '10, 25, 50 and 100', 'at-least-10': '10 and more' },
+    'any',
+  ),
 } as const;

@@ -63,6 +63,7 @@ const NEVER_CHECKED: Record<string, string> = {
   'list-names': 'such a list is read in any case',
   'empty-form': 'such an answer is read in any case',
   'total-records': 'the pages are read in any case',
+  'limit-values': 'limits are asked for only where they are accepted',
   drafts: 'no two answers tell it',
   'most-rows-of': 'the point most-rows names the lists',
   'new-ids': 'the newest record would have to be deleted',

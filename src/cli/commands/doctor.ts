@@ -182,7 +182,7 @@ export async function checkAnswer(
   const context = { lane: 'live', purpose: 'doctor', attempts: 1, signal: session.signal } as const;
   try {
     const answer = await withClient(session, { database, source, noWait: true }, client =>
-      client.list(path, {}, { page: 1, limit: 1 }, context),
+      client.list(path, {}, {}, context),
     );
     const total = answer.kind === 'rows' ? answer.meta?.totalRecords : undefined;
     const key = {

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { capitalized, SluiceError } from '../../errors.ts';
+import { capitalized, isKind, SluiceError } from '../../errors.ts';
 import { isObject } from '../../source/answers/json.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../source/answers/values.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
@@ -64,9 +64,15 @@ async function readPage(session: Session, name: string, path: string): Promise<r
   if (!isOpen(source)) throw new SluiceError('configuration', 'No source is set.', { next: 'Set it: sluice init' });
   const database = await openMigrated(session);
   const context = { lane: 'live', purpose: `new ${name}`, signal: session.signal } as const;
-  const answer = await withClient(session, { database, source, noWait: true }, client =>
-    client.list(path, {}, { page: 1, limit: SAMPLE_ROWS }, context),
-  );
+  const answer = await withClient(session, { database, source, noWait: true }, async client => {
+    try {
+      return await client.list(path, {}, { limit: SAMPLE_ROWS }, context);
+    } catch (error) {
+      // Some sources accept certain limits only.
+      if (isKind(error, 'refused')) return client.list(path, {}, {}, context);
+      throw error;
+    }
+  });
   if (answer.kind === 'rows' && answer.rows.length > 0) return answer.rows;
   throw new SluiceError('failed', `${path} shows no rows, so its fields are not known.`, {
     next: 'Check the path, or begin with a copy of jobs/orders.ts, which keeps each row whole.',

@@ -51,7 +51,11 @@ function countsByOwnSize({ meta, limit, rows }: ObservedPage): boolean {
 
 /** `filled`: the page before, if it is known to have been full. */
 function observeOwnSize(profile: SourceProfile, page: ObservedPage, filled: ObservedPage | null): Observation[] {
-  if (profile.limit === 'ignored' || !(page === filled || keepsOwnSize(profile, page))) return [];
+  if (profile.limit === 'ignored') return [];
+  // Where fewer rows are refused, pages cannot be made to overlap.
+  if (page.refused === 'fewer')
+    return [{ trait: 'limit', value: 'ignored', evidence: `the source refused fewer than ${page.limit} rows a page` }];
+  if (!(page === filled || keepsOwnSize(profile, page))) return [];
   const counted = page.meta?.totalPages === undefined ? '' : `, ${page.meta.totalPages} pages in all`;
   const evidence = `asked for ${page.limit} rows on page ${page.page}, got ${page.rows.length}${counted}`;
   return [{ trait: 'limit', value: 'ignored', evidence }];
@@ -59,14 +63,14 @@ function observeOwnSize(profile: SourceProfile, page: ObservedPage, filled: Obse
 
 /** Where longer pages were shown before, the source refused this one for another reason. */
 function observeRefusal({ pageSize, mostAccepted }: SourceProfile, { refused, limit }: ObservedPage): Observation[] {
-  if (!refused || limit === mostAccepted || limit < (pageSize ?? 0)) return [];
+  if (refused !== 'more' || limit === mostAccepted || limit < (pageSize ?? 0)) return [];
   return [{ trait: 'most accepted', value: `${limit}`, evidence: `the source accepts at most ${limit} rows a page` }];
 }
 
 /** `filled`: a page that is known to have been full. */
 function observePageSize(profile: SourceProfile, page: ObservedPage, filled: ObservedPage | null): Observation[] {
   const known = profile.pageSize;
-  if (page.refused && known === null) {
+  if (page.refused === 'more' && known === null) {
     const evidence = `the source accepts at most ${page.limit} rows a page`;
     return [{ trait: 'page size', value: `${page.limit}`, evidence }];
   }

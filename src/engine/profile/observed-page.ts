@@ -1,5 +1,8 @@
 import type { Meta } from '../../source/paging/page-count.ts';
 
+/** The source refused to be asked for more rows a page than these, or for fewer. */
+export type Refused = 'more' | 'fewer' | undefined;
+
 /** A page of a list as it came. */
 export interface ObservedPage {
   readonly page: number;
@@ -7,8 +10,7 @@ export interface ObservedPage {
   readonly limit: number;
   readonly rows: readonly unknown[];
   readonly meta: Meta | undefined;
-  /** The source refused to be asked for more rows a page. */
-  readonly refused?: boolean;
+  readonly refused?: Refused;
   /** The rows are not in the order of the answer. */
   readonly unordered?: true | undefined;
 }

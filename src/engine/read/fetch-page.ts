@@ -4,6 +4,7 @@ import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source
 import { endsBehindFullPage } from '../../source/paging/pager.ts';
 import { holdsNothing, holdsRows, type List, pageSize } from '../coverage/list.ts';
 import { believedMeta } from '../profile/counts.ts';
+import type { Refused } from '../profile/observed-page.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -33,8 +34,7 @@ export interface PageAnswer {
   readonly requests: number;
   readonly limit: number;
   readonly page: number;
-  /** The source refused a larger page. */
-  readonly refused?: boolean;
+  readonly refused?: Refused;
   /** The rows are not in the order of the answer. */
   readonly unordered?: true | undefined;
   /** The source answered that there is nothing (404). */
@@ -55,6 +55,8 @@ interface PageAddress {
   readonly limit: number;
   /** Ask for fewer rows if the source refuses the page or times out. Only the first page of a reading is flexible. */
   readonly flexible: boolean;
+  /** Rows that the source has shown on a page. If it refuses fewer, the page of this size that holds the same place is asked for. */
+  readonly usual?: number;
 }
 
 /** Page sizes to try in turn. */
@@ -79,10 +81,10 @@ export const fullPage = (resource: Resource, limit: number): number => Math.min(
 export async function fetchPage(question: ListQuestion, address: PageAddress): Promise<PageAnswer> {
   const { reader, task, query } = question;
   const { resource } = task;
-  const { page, flexible } = address;
-  let refused = false;
+  const { flexible, usual = 0 } = address;
+  let refused: Refused;
   let patient = false;
-  for (let { limit } = address; ; ) {
+  for (let { page, limit } = address; ; ) {
     const smaller = flexible ? SIZES.find(size => size < limit) : undefined;
     // If a smaller page may help, try it before waiting longer.
     const hasty = smaller !== undefined && limit > SMALL_PAGE && !patient;
@@ -102,9 +104,14 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       throw unanswered(resource);
     } catch (cause) {
       const error = orAbsent(resource, cause);
-      const tooLarge = (isKind(error, 'refused') && error.status !== 403) || (isTimeout(error) && limit > SMALL_PAGE);
-      if (smaller !== undefined && tooLarge) {
-        refused = isKind(error, 'refused');
+      const isRefused = isKind(error, 'refused') && error.status !== 403;
+      if (isRefused && refused === undefined && limit < usual) {
+        // Some sources accept certain limits only.
+        refused = 'fewer';
+        page = Math.floor(((page - 1) * limit) / usual) + 1;
+        limit = usual;
+      } else if (smaller !== undefined && (isRefused || (isTimeout(error) && limit > SMALL_PAGE))) {
+        refused = isRefused ? 'more' : undefined;
         limit = smaller;
       } else if (hasty && isKind(error, 'unavailable')) {
         // The source is down, whatever the size: request the same page with the usual number of attempts.

@@ -45,7 +45,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'list-names=positions': 'such a list is read in any case',
   'list-names=ids': 'such a list is read in any case',
   ...Object.fromEntries(
-    ['empty-form', 'total-records', 'drafts'].flatMap(point =>
+    ['empty-form', 'total-records', 'drafts', 'limit-values'].flatMap(point =>
       Object.keys(variantPoints[point as keyof typeof variantPoints].values).map(value => [
         `${point}=${value}`,
         'it is not checked',
@@ -187,6 +187,7 @@ test.for(['bearer', 'query'] as const)(
       'empty-form',
       'total-records',
       'drafts',
+      'limit-values',
       'most-rows-of',
       'new-ids',
       'rate-length',

@@ -59,7 +59,7 @@ test('rows that are equal and have no id do not make a page smaller', () => {
 });
 
 test('a refusal limits later pages, unless longer ones were shown before', () => {
-  const refused = { ...page({ limit: 50, rows: 50, totalRecords: 111, totalPages: 3 }), refused: true };
+  const refused = { ...page({ limit: 50, rows: 50, totalRecords: 111, totalPages: 3 }), refused: 'more' as const };
   const accepted = (pageSize: number | null) =>
     observePage({ ...UNKNOWN, pageSize }, refused, { keyField: 'id', mayLackIds: false, pages: 3, previous: null })
       .filter(({ trait }) => trait === 'most accepted')

@@ -140,3 +140,30 @@ test('a page size of the settings that the source refuses is asked for once, not
   });
   await sandbox.close();
 });
+
+test.each(['10-25-50-100', 'at-least-10'] as const)(
+  'where only some limits are accepted (%s), pages are asked for in the size that is, counted or not',
+  async values => {
+    const size = { customers: 330, invoices: 10, transactions: 330 };
+    const variants = { paging: 'no-meta', 'date-filter': 'ignored', 'limit-values': values } as const;
+    const sandbox = await openSandbox({ size, rateLimit: 0, variants });
+    await withDatabase(async database => {
+      const resources = ['customers', 'transactions'] as const;
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources });
+      const refused = async () => {
+        sandbox.stats.reset();
+        const orders = await serveOrders(engine, 'sync');
+        expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done']);
+        expect(await differences(database, sandbox, 8, resources)).toEqual([]);
+        return sandbox.stats.requests.filter(({ status }) => status === 400).length;
+      };
+      await refused();
+      for (const resource of resources)
+        for (const row of [...sandbox.rows(resource)].slice(150, 155)) sandbox.remove(resource, row.id);
+      await refused();
+      expect(await refused()).toBe(0);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);

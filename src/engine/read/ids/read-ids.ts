@@ -34,7 +34,7 @@ import {
 import { type AddressedPage, mayBeLast, miscountOf, type Place, placePage, reachesEnd } from './place-page.ts';
 
 /** Two rows of a list that has more: a source that keeps to a page size of its own returns more. */
-const PROBE = { page: 1, limit: 2, flexible: false };
+const PROBE = { page: 1, limit: 2, flexible: false } as const;
 
 interface RangeReading {
   readonly question: ListQuestion;
@@ -80,7 +80,7 @@ export async function* readIds(
   const { paging, limit } = resource.profile;
   // Where pages are not counted they have to overlap: whether they can is found out first.
   if (search.offset > 0 && paging === 'until empty' && limit === null) {
-    const probe = placeAnswer(reading, await fetchPage(reading.question, PROBE));
+    const probe = placeAnswer(reading, await fetchPage(reading.question, { ...PROBE, usual: search.size }));
     const isHonoured = probe.page.rows === PROBE.limit;
     yield stepOf(reading, probe, { previous: null, before: 0, more: isHonoured ? [LIMIT_HONOURED] : [] });
     if (probe.page.rows > PROBE.limit) return;
@@ -123,7 +123,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
     const answer =
       isFirst && address.page === 1
         ? await fetchFirstPage(question, address.limit)
-        : await fetchPage(question, { ...address, flexible: isFirst });
+        : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size });
     const placed = placeAnswer(reading, answer);
     const { place, page } = placed;
     if (shown !== null && repeats(shown, answer) && (await isTop(reading, place))) {
@@ -131,6 +131,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
       return null;
     }
     shown = answer;
+    if (answer.refused === 'fewer') search = { ...search, isFixed: true };
     const miss = missOf(search, place, page);
     const between = miss && 'between' in miss ? miss.between : null;
     const rowsBetween = between ? Math.abs((await rank(between[0])) - (await rank(between[1]))) : 0;
@@ -170,7 +171,8 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   if (most <= 1 && !isFixed) return;
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
   const addresses = addressesBehind(found.place, { rows, isFixed, most: Math.max(most - 1, isFixed ? 1 : 0) });
-  const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false });
+  const usual = found.page.limit;
+  const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false, usual });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await confirmEnd(task.resource, previous.answer, shown, () => fetch(shown));
@@ -178,6 +180,8 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
     yield stepOf(reading, reached, { previous: previous.answer, before: previous.place.lastOffset + 1 });
     const { place } = reached;
     if (place.interval === null || place.order === 'none' || reachesEnd(place, range, isDescending)) return;
+    // Pages are turned otherwise from here on.
+    if (answer.refused === 'fewer') return;
     previous = reached;
   }
 }
