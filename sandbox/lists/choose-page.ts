@@ -21,7 +21,7 @@ export function choosePage(
   if (paging === 'capped') return firstRows(total, Number(variants.cap));
 
   const requested = positiveInteger(query.get('limit'), DEFAULT_LIMIT);
-  if (query.has('limit') && !isAccepted(requested, variants['limit-values']))
+  if (query.has('limit') && variants['limit-max'] !== 'ignored' && !isAccepted(requested, variants['limit-values']))
     return { kind: 'invalid', errors: { limit: `The limit ${requested} is not supported` } };
   const limit = chooseLimit(requested, variants['limit-max']);
   if (typeof limit !== 'number') return { kind: 'invalid', errors: limit };

@@ -10,6 +10,7 @@ import {
   type StoredCount,
   splitEntry,
 } from '../../src/engine/coverage/prove.ts';
+import { countsAfterCover } from '../../src/engine/coverage/recount.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../../src/engine/coverage/targeted.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../../src/engine/deletion/contradiction.ts';
 import { isDeleted, type RowClaims, UNCOVERED } from '../../src/engine/deletion/is-deleted.ts';
@@ -185,7 +186,7 @@ function replayProven(
 ): void {
   const slice = parseSlice(end.slice);
   const { strategy } = list();
-  const { reportOnly, counted } = recorded.task;
+  const { reportOnly } = recorded.task;
   const lacked = script.take<string[]>('findLeft') ?? [];
   const narrow = (end.narrow ?? []) as Edge[];
   if (lacked.length > 0 && narrow.length > 0 && slice.by === 'date') {
@@ -228,23 +229,16 @@ function replayProven(
   const missing = script.take<MissingRow[]>('listMissing') ?? [];
   if (since === null) return;
   script.take('listMissing');
-  const stored = script.take<StoredCount>('countRows');
-  const { total } = list();
-  const count =
-    total === null || stored === undefined
-      ? null
-      : { counted: total, countedBefore: counted, left: stored.rows - missing.length };
+  script.take('countRows');
+  // What a counted list lacks is deleted once it was counted after its windows.
+  if (countsAfterCover(list())) return;
   const rows = missing.filter(row => {
     const lacks = [{ slice: parseSlice(row.slice), at: stampMs(row.since) }];
-    const claims = { coveredSince: since, count: count ?? uncounted(list(), counted) };
+    const claims = { coveredSince: since, count: null };
     return isDeleted({ key: row.key, value: row.value, lacks }, claims, strategy);
   });
   apply(deletesOf(rows.map(({ key }) => key)));
 }
-
-/** Where the count alone forbids a deletion, the recorder's engine did not look at the rows. */
-const uncounted = ({ total }: List, counted: number | null) =>
-  total === null ? null : { counted: total, countedBefore: counted, left: -1 };
 
 function replayTargeted(
   recorded: RecordedConclusion,

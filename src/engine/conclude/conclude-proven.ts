@@ -10,6 +10,7 @@ import {
   proveParts,
   type StoredCount,
 } from '../coverage/prove.ts';
+import { countsAfterCover } from '../coverage/recount.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { mayBeLeftOut, noteLeftOut, withDays } from '../profile/limited-span.ts';
@@ -76,7 +77,7 @@ export async function concludeProven(
     effects.events.push([task, { kind: 'just lacked', slices: due, rows: recent }]);
   }
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
-  await settleCovered(tx, effects, task, counts);
+  if (!countsAfterCover(resourceIn(effects))) await settleCovered(tx, effects, task, counts, null);
   return null;
 }
 

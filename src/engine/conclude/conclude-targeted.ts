@@ -2,13 +2,14 @@ import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { countsAfterCover } from '../coverage/recount.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Outcome } from './outcome.ts';
-import { lackClaims, lackedRows, remove, unreadableIn } from './settle-missing.ts';
+import { lackClaims, lackedRows, remove, settleCovered, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -21,7 +22,7 @@ export async function concludeTargeted(
   step: Ended<'targeted'>,
   { counts }: Outcome,
 ): Promise<void> {
-  const { resource, task, slice, seen, unreadable, end } = step;
+  const { resource, task, slice, seen, unreadable, total, end } = step;
   const at = stampMs(end.startedAt);
   effects.events.push([task, { kind: 'done', slices: [sliceText(slice)] }]);
   if (task.reportOnly) return;
@@ -36,6 +37,8 @@ export async function concludeTargeted(
       readTargeted(resourceIn(effects), entry, { at, rows: seen.length + unreadable.length, changed }),
     );
   }
+  if (task.state.countAsked && slice.by === 'newest' && countsAfterCover(resource) && total != null)
+    await settleCovered(tx, effects, task, counts, total);
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);

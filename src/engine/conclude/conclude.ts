@@ -220,8 +220,10 @@ async function settleSeen(
   for (const { row, due } of contradictions(list, slice, seen, doubts)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
-    if (forgotten.length === 0) continue;
+    // What only the address shows may be deleted all the same: the list decides.
+    if (forgotten.length === 0 && slice.by !== 'one') continue;
     changeCoverage(effects, { put: due });
-    effects.events.push([task, { kind: 'contradicted', slice: row.slice, rows: [row.key, ...forgotten] }]);
+    const doubted = slice.by === 'one' ? sliceText(slice) : row.slice;
+    effects.events.push([task, { kind: 'contradicted', slice: doubted, rows: [row.key, ...forgotten] }]);
   }
 }

@@ -14,8 +14,10 @@ import { coveredSince, oldestProof, partition } from '../coverage/list.ts';
 import { partsIn, type StoredCount } from '../coverage/prove.ts';
 import {
   type Count,
+  confirmationOf,
   isDeleted,
   isInDoubt,
+  isLackedByCover,
   type Lack,
   type ListClaims,
   type RowClaims,
@@ -148,14 +150,24 @@ export async function settleShownByNone(
   await settleLacked(tx, effects, task, reading, lacked, counts);
 }
 
-/** Deletes rows that a complete cover has lacked since they went missing. */
-export async function settleCovered(tx: Db, effects: TransactionEffects, task: Task, counts: Counts): Promise<void> {
+/**
+ * Deletes rows that a complete cover has lacked since they went missing. `counted`: the rows that the source counts after it; null where it counts
+ * none.
+ */
+export async function settleCovered(
+  tx: Db,
+  effects: TransactionEffects,
+  task: Task,
+  counts: Counts,
+  counted: number | null,
+): Promise<void> {
   const resource = resourceIn(effects);
   if (!resource.holdsMissing) return;
   const since = coveredSince(resource);
   if (since === null) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy.relatedBy);
-  const count = missing.length > 0 ? await countOf(tx, resource, task, { missing: missing.length, since }) : null;
+  const isCounted = counted !== null && missing.length > 0;
+  const count = isCounted ? await countOf(tx, resource, task, { counted, missing: missing.length, since }) : null;
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, count, doubted };
   const deleted = missing.filter(row => isDeleted(rowClaims(row), claims, resource.strategy)).map(({ key }) => key);
@@ -170,6 +182,16 @@ export const rowClaims = (row: MissingRow): RowClaims => ({
   readings: row.readings,
 });
 
+/** Missing rows that nothing but a cover confirms, and that one has lacked since. `missing`: as far as known. */
+export function lackedByCover(list: Resource): number {
+  const missing = list.missing ?? [];
+  const doubted = missing.some(row => isInDoubt(row, list.strategy));
+  const claims: ListClaims = { coveredSince: coveredSince(list), count: null, doubted };
+  const isLacked = (row: MissingRow) =>
+    confirmationOf(row, list.strategy) === 'cover' && isLackedByCover(rowClaims(row), claims);
+  return missing.filter(isLacked).length;
+}
+
 const firstLack = ({ slice, since, unreadable }: SeenRow): Lack => ({
   slice: parseSlice(slice),
   at: stampMs(since),
@@ -181,13 +203,12 @@ async function countOf(
   tx: Db,
   resource: Resource,
   task: Task,
-  { missing, since }: { missing: number; since: number },
-): Promise<Count | null> {
-  const { total, table, strategy } = resource;
-  if (total === null || strategy.partition !== 'date') return null;
+  { counted, missing, since }: { counted: number; missing: number; since: number },
+): Promise<Count> {
+  const { table } = resource;
   const { rows } = await countRows(tx, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(tx, placeOf(resource), table, since) : 0;
-  return { counted: total, countedBefore: task.state.counted, left: rows + quarantined - missing };
+  return { counted, countedBefore: task.state.counted, left: rows + quarantined - missing };
 }
 
 /** Moves rows to the history. At the loss limit they stay missing, and the task fails. */

@@ -9,6 +9,9 @@ export interface Held {
   readonly lackedByCover: number;
 }
 
+/** Whether windows cover a list that the source counts, or may count: what they lack is deleted only once it was counted after them. */
+export const countsAfterCover = ({ strategy, total }: List): boolean => strategy.partition === 'date' && total !== null;
+
 /**
  * Whether all windows were read, so that the count of the source can show that rows lie in none of them. A count in doubt shows nothing,
  * and what is known already needs no proof.
@@ -36,18 +39,20 @@ export function settlesDoubt(list: List, read: Slice): boolean {
 
 /**
  * Rows without a date lie in no window. When every window was read and the source still counts more rows than are held, the count is
- * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came
+ * asked for again, as it is before rows are deleted; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came
  * in the meantime may make the difference: a later task finds out.
  */
 export function hiddenRows(
-  { total }: Pick<List, 'total'>,
+  list: List,
   task: { readonly counted: number | null; readonly countAsked: boolean },
   held: Held,
 ): 'none' | 'ask again' | Observation {
   const rows = held.rows + held.quarantined - held.lackedByCover;
-  if ((total != null && total <= rows) || task.counted === null) return 'none';
-  if (!task.countAsked) return 'ask again';
-  if (total == null || total !== task.counted) return 'none';
+  const { total } = list;
+  if (task.counted === null) return 'none';
+  const isAccountedFor = total != null && total <= rows;
+  if (!task.countAsked) return isAccountedFor && held.lackedByCover === 0 ? 'none' : 'ask again';
+  if (isAccountedFor || total !== task.counted || !mayHideRows(list)) return 'none';
   const evidence = `the source counts ${total} rows, its date windows show ${rows}`;
   return { trait: 'undated', value: 'yes', evidence };
 }

@@ -19,7 +19,7 @@ export interface SeenAgain {
   readonly at: number;
 }
 
-/** A reading that lacked a row which another shows unchanged: nothing that it lacked is missing, and its slices are due. */
+/** A reading that lacked a row which another shows: nothing that it lacked is missing, and its slices are due. */
 export interface Contradiction {
   readonly row: SeenAgain;
   readonly due: readonly Entry[];
@@ -36,8 +36,9 @@ export function contradictions(
   doubts: (slice: string) => number,
 ): Contradiction[] {
   if (renews(list, slice) || list.strategy.membership === 'window') return [];
-  // One row is enough to contradict a reading.
-  const readings = new Map(seen.filter(row => !row.changed).map(row => [`${row.slice} ${row.since}`, row]));
+  // One row is enough to contradict a reading. One that changed may have moved to where it is shown; its address shows it wherever it is.
+  const contradicting = seen.filter(({ changed }) => !changed || slice.by === 'one');
+  const readings = new Map(contradicting.map(row => [`${row.slice} ${row.since}`, row]));
   return [...readings.values()].flatMap(row => {
     const lacking = parseSlice(row.slice);
     const doubted = partition(list).filter(
@@ -51,7 +52,7 @@ export function contradictions(
 }
 
 /**
- * The address of a row that a slice lacked showed it, and it was the last of so many readings to contradict that slice: such addresses show
+ * The address of a row showed it although a slice lacked it, and so it did after each of so many readings of that slice: such addresses show
  * deleted rows, too. The slice is read once more, and what it lacks then is confirmed in another way.
  */
 export function shownByAddress(
@@ -59,7 +60,8 @@ export function shownByAddress(
   seen: readonly SeenAgain[],
   doubts: (slice: string) => number,
 ): Observation | null {
-  const shown = slice.by === 'one' ? seen.find(row => !row.changed && doubts(row.slice) >= MOST_DOUBTS) : undefined;
+  const shown =
+    slice.by === 'one' ? seen.find(row => !row.changed && doubts(sliceText(slice)) >= MOST_DOUBTS) : undefined;
   return shown ? hidesDeletion(shown.key, 'it again and again') : null;
 }
 

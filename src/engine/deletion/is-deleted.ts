@@ -35,7 +35,7 @@ export interface Lack {
 export interface ListClaims {
   /** *covers(slice)*: every slice of the list was read again, as of this moment or later; null while one was never read. */
   readonly coveredSince: number | null;
-  /** *counts(n)*: how many rows the source counted, and how many would be left; null where it counts none. */
+  /** *counts(n)*: how many rows the source counts, and how many would be left; null where it counts none. */
   readonly count: Count | null;
   /** *doubts*: one of the readings lacked half of its slice, and has not been confirmed yet. */
   readonly doubted?: boolean;
@@ -45,8 +45,8 @@ export interface ListClaims {
 export const UNCOVERED: ListClaims = { coveredSince: null, count: null };
 
 export interface Count {
-  /** Rows the source counts now; undefined while it was not asked. */
-  readonly counted: number | undefined;
+  /** Rows the source counts after all slices were read. */
+  readonly counted: number;
   /** What it counted when the task began. */
   readonly countedBefore: number | null;
   /** Stored rows without those that are missing. */
@@ -135,5 +135,5 @@ export function isLackedByCover(
  */
 function countsNoMore({ count }: ListClaims, { partition }: Strategy): boolean {
   if (partition !== 'date' || count === null) return true;
-  return count.counted !== undefined && count.counted === count.countedBefore && count.left >= count.counted;
+  return count.counted === count.countedBefore && count.left >= count.counted;
 }

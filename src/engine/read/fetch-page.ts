@@ -61,7 +61,7 @@ interface PageAddress {
 
 /** Page sizes to try in turn. */
 const LARGEST = 1000;
-const SIZES = [LARGEST, 500, 250, 100, 50, 20];
+const SIZES = [LARGEST, 500, 250, 100, 50, 25, 20, 10];
 
 /** At this size or below, a time-out is not due to the size of the page. */
 const SMALL_PAGE = 100;
@@ -97,9 +97,12 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
         const { rows, replaced, unordered } = answer;
         return { ...came, rows, meta, replaced, unordered };
       }
-      // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
-      const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
-      if (page > 1 || isFiltered(query) || isEmptied) return { ...came, rows: [], meta: undefined, isGone: true };
+      // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost
+      // them all, and so do other words for it of a list that had none.
+      const isEmpty = holdsNothing(resource)
+        ? answer.instead !== undefined
+        : reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
+      if (page > 1 || isFiltered(query) || isEmpty) return { ...came, rows: [], meta: undefined, isGone: true };
       release();
       throw unanswered(resource);
     } catch (cause) {

@@ -184,12 +184,15 @@ function observe(
 ): readonly Observation[] {
   const { reading, read, first, rows } = given;
   const { repeatsFirst, news, pager } = read.taken;
-  if (isAtStart(reading))
+  if (isAtStart(reading)) {
+    const filter = observeFilter(resource, plan, rows);
     return [
       ...observeAnswer(resource, answer, { pages: pager.totalPages }),
-      ...observeFilter(resource, plan, rows),
-      ...observeCount(resource, plan, answer),
+      ...filter,
+      // A filter that was not applied was not counted by either.
+      ...(filter.some(isDistrust) ? [] : observeCount(resource, plan, answer)),
     ];
+  }
   if (pager.pass > 1) return [];
   if (repeatsFirst) return [pagingIgnored(answer)];
   if (pager.totalPages !== null || answer.page !== 2) return [];

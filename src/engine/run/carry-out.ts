@@ -9,11 +9,9 @@ import { countByDay, countRows } from '../../warehouse/rows/stored-rows.ts';
 import { single } from '../agenda/choice.ts';
 import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
-import { rowClaims } from '../conclude/settle-missing.ts';
-import { coveredSince } from '../coverage/list.ts';
+import { lackedByCover } from '../conclude/settle-missing.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
 import { type Held, hiddenRows } from '../coverage/recount.ts';
-import { confirmationOf, isInDoubt, isLackedByCover } from '../deletion/is-deleted.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
@@ -232,13 +230,8 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
 }
 
 async function heldRows({ database: { kysely } }: Engine, resource: Resource): Promise<Held> {
-  const { table, strategy, missing } = resource;
+  const { table } = resource;
   const { rows } = await countRows(kysely, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
-  const doubted = missing?.some(row => isInDoubt(row, strategy)) ?? false;
-  const claims = { coveredSince: coveredSince(resource), count: null, doubted };
-  const lacked = missing?.filter(
-    row => confirmationOf(row, strategy) === 'cover' && isLackedByCover(rowClaims(row), claims),
-  );
-  return { rows, quarantined, lackedByCover: lacked?.length ?? 0 };
+  return { rows, quarantined, lackedByCover: lackedByCover(resource) };
 }

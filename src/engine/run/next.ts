@@ -8,8 +8,9 @@ import { factsOf } from '../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../agenda/pace.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { best, type Question, questionsOf } from '../agenda/questions.ts';
+import { lackedByCover } from '../conclude/settle-missing.ts';
 import { oldestProof, partition, rowsProven } from '../coverage/list.ts';
-import { mayHideRows } from '../coverage/recount.ts';
+import { countsAfterCover, mayHideRows } from '../coverage/recount.ts';
 import { doubtCounts } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
 import { isIdOrdered } from '../profile/strategy.ts';
@@ -141,7 +142,8 @@ function distrust(task: Task): Act | null {
  * Whether what the source counts beyond the stored rows lies in no window: the task has read everything, or new rows of the list cannot
  * have been overlooked.
  */
-function hasToRecount({ kind, reportOnly, resource, since }: Task): boolean {
+function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boolean {
+  if (!reportOnly && !state.countAsked && countsAfterCover(resource) && lackedByCover(resource) > 0) return true;
   const readsAll = kind === 'sync' || (kind === 'verify' && !reportOnly);
   if (!mayHideRows(resource) || (resource.total == null && kind !== 'verify')) return false;
   const knowsNew = isIdOrdered(resource.profile) && reachedKnownRows(resource);

@@ -56,7 +56,8 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (status === 401) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   const instead = expected === 'record' ? saysNoRecord(body, status) : null;
   if (instead !== null) return { kind: 'gone', instead };
-  if (expected === 'list' && status < 300 && saysNoRows(body)) return { kind: 'gone' };
+  if (expected === 'list' && status < 300 && saysNoRows(body))
+    return { kind: 'gone', instead: `HTTP ${status} without rows` };
   if (status >= 400) return rejection(body, answer);
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
   if (saysFailure(body, expected)) return failureInside(body, answer, known);

@@ -27,11 +27,12 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
     ),
     ...['hints', 'coverage'].map(name => ['sluice', name, sql`${here} and slice = ${slice}`] as const),
   ];
+  // First, since commits lock the cursor before the rows.
+  await detachReadings(tx, place, key, slice);
   for (const [schema, name, where] of places) {
     const { numAffectedRows } = await sql`delete from ${sql.id(schema, name)} where ${where}`.execute(tx);
     if (numAffectedRows) counts[`${schema}.${name}`] = Number(numAffectedRows);
   }
-  await detachReadings(tx, place, key, slice);
   await forgetExamples(tx, place, key);
   return counts;
 }
