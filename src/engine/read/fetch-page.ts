@@ -97,12 +97,9 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
         const { rows, replaced, unordered } = answer;
         return { ...came, rows, meta, replaced, unordered };
       }
-      // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost
-      // them all, and so do other words for it of a list that had none.
-      const isEmpty = holdsNothing(resource)
-        ? answer.instead !== undefined
-        : reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
-      if (page > 1 || isFiltered(query) || isEmpty) return { ...came, rows: [], meta: undefined, isGone: true };
+      // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
+      const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
+      if (page > 1 || isFiltered(query) || isEmptied) return { ...came, rows: [], meta: undefined, isGone: true };
       release();
       throw unanswered(resource);
     } catch (cause) {

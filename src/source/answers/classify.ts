@@ -22,7 +22,7 @@ export interface HttpAnswer extends BodyText {
 /**
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
  * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
- * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410, or a list that says otherwise that it has no rows;
+ * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410;
  * `instead` is what the address of a record says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer; absent if
  * there are no such bytes. `unordered`: `data` is a list, but not in the order of the answer.
  */
@@ -56,8 +56,7 @@ export function classify(answer: HttpAnswer, expected: Expected, known: Known): 
   if (status === 401) return { kind: 'unauthorized', message: said(body, `HTTP ${status}`) };
   const instead = expected === 'record' ? saysNoRecord(body, status) : null;
   if (instead !== null) return { kind: 'gone', instead };
-  if (expected === 'list' && status < 300 && saysNoRows(body))
-    return { kind: 'gone', instead: `HTTP ${status} without rows` };
+  if (expected === 'list' && status < 300 && saysNoRows(body)) return { kind: 'success', body: { ...body, data: [] } };
   if (status >= 400) return rejection(body, answer);
   if (body === undefined) return retryLater(answer, `HTTP ${status} with ${describe(answer)}`, known);
   if (saysFailure(body, expected)) return failureInside(body, answer, known);
@@ -76,7 +75,7 @@ function saysNoRecord(body: Record<string, unknown> | undefined, status: number)
 
 const NO_RECORD = /\bnot found\b|\bno such\b|\bdoes not exist\b|\bdoesn't exist\b|\bno record/i;
 
-/** How a list without rows may answer other than with an empty one or 404. Whoever asks for rows that are stored asks again. */
+/** How a list without rows may answer other than with an empty one or 404. */
 function saysNoRows(body: Record<string, unknown> | undefined): boolean {
   if (body === undefined || refusesKey(body)) return false;
   if (body.data instanceof Object && Object.keys(body.data).length > 0) return false;
