@@ -2,6 +2,7 @@ import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { oldestProof } from '../coverage/list.ts';
 import { countsAfterCover } from '../coverage/recount.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
@@ -37,8 +38,12 @@ export async function concludeTargeted(
       readTargeted(resourceIn(effects), entry, { at, rows: seen.length + unreadable.length, changed }),
     );
   }
-  if (task.state.countAsked && slice.by === 'newest' && countsAfterCover(resource) && total != null)
-    await settleCovered(tx, effects, task, counts, total);
+  const counted = total ?? null;
+  if (task.state.countAsked && slice.by === 'newest' && countsAfterCover(resource) && counted !== null)
+    if (step.isDated) await settleCovered(tx, effects, task, counts, null);
+    // Without windows that agree, the count before all windows has to.
+    else if ((oldestProof(resourceIn(effects)) ?? 0) >= task.since)
+      await settleCovered(tx, effects, task, counts, counted);
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);

@@ -7,7 +7,13 @@ import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/store
 import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import { settlesDoubt } from '../coverage/recount.ts';
-import { contradictions, type SeenAgain, shownByAddress, undatedRow } from '../deletion/contradiction.ts';
+import {
+  contradictions,
+  type SeenAgain,
+  shownByAddress,
+  shownOnceMore,
+  undatedRow,
+} from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
 import { countAgrees } from '../profile/counts.ts';
@@ -215,15 +221,13 @@ async function settleSeen(
   const undated = undatedRow(list, slice, seen);
   if (undated) await remember(tx, effects, task, undated);
   const doubts = (text: string) => task.state.doubts.get(text) ?? 0;
-  const hides = shownByAddress(slice, seen, doubts);
+  const hides = shownByAddress(slice, seen, doubts) ?? shownOnceMore(list, slice, seen);
   if (hides) await remember(tx, effects, task, hides);
   for (const { row, due } of contradictions(list, slice, seen, doubts)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
-    // What only the address shows may be deleted all the same: the list decides.
-    if (forgotten.length === 0 && slice.by !== 'one') continue;
+    if (forgotten.length === 0) continue;
     changeCoverage(effects, { put: due });
-    const doubted = slice.by === 'one' ? sliceText(slice) : row.slice;
-    effects.events.push([task, { kind: 'contradicted', slice: doubted, rows: [row.key, ...forgotten] }]);
+    effects.events.push([task, { kind: 'contradicted', slice: row.slice, rows: [row.key, ...forgotten] }]);
   }
 }

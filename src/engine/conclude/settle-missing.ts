@@ -152,7 +152,7 @@ export async function settleShownByNone(
 
 /**
  * Deletes rows that a complete cover has lacked since they went missing. `counted`: the rows that the source counts after it; null where it counts
- * none.
+ * none, or where nothing has to be counted.
  */
 export async function settleCovered(
   tx: Db,

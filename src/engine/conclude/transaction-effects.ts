@@ -102,6 +102,7 @@ const KEEPS_READINGS: readonly Observation['trait'][] = [
   'lacked by value',
   'drift',
   'address answered',
+  'address shown',
   'end',
   'date from',
   'date to',

@@ -1,6 +1,6 @@
 import { type List, partition } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
-import { hidesDeletion } from '../profile/observe-address.ts';
+import { hidesDeletion, shownThoughLacked } from '../profile/observe-address.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 
@@ -19,7 +19,7 @@ export interface SeenAgain {
   readonly at: number;
 }
 
-/** A reading that lacked a row which another shows: nothing that it lacked is missing, and its slices are due. */
+/** A reading that lacked a row which another shows unchanged: nothing that it lacked is missing, and its slices are due. */
 export interface Contradiction {
   readonly row: SeenAgain;
   readonly due: readonly Entry[];
@@ -36,9 +36,8 @@ export function contradictions(
   doubts: (slice: string) => number,
 ): Contradiction[] {
   if (renews(list, slice) || list.strategy.membership === 'window') return [];
-  // One row is enough to contradict a reading. One that changed may have moved to where it is shown; its address shows it wherever it is.
-  const contradicting = seen.filter(({ changed }) => !changed || slice.by === 'one');
-  const readings = new Map(contradicting.map(row => [`${row.slice} ${row.since}`, row]));
+  // One row is enough to contradict a reading.
+  const readings = new Map(seen.filter(row => !row.changed).map(row => [`${row.slice} ${row.since}`, row]));
   return [...readings.values()].flatMap(row => {
     const lacking = parseSlice(row.slice);
     const doubted = partition(list).filter(
@@ -52,7 +51,7 @@ export function contradictions(
 }
 
 /**
- * The address of a row showed it although a slice lacked it, and so it did after each of so many readings of that slice: such addresses show
+ * The address of a row that a slice lacked showed it, and it was the last of so many readings to contradict that slice: such addresses show
  * deleted rows, too. The slice is read once more, and what it lacks then is confirmed in another way.
  */
 export function shownByAddress(
@@ -60,9 +59,14 @@ export function shownByAddress(
   seen: readonly SeenAgain[],
   doubts: (slice: string) => number,
 ): Observation | null {
-  const shown =
-    slice.by === 'one' ? seen.find(row => !row.changed && doubts(sliceText(slice)) >= MOST_DOUBTS) : undefined;
+  const shown = slice.by === 'one' ? seen.find(row => !row.changed && doubts(row.slice) >= MOST_DOUBTS) : undefined;
   return shown ? hidesDeletion(shown.key, 'it again and again') : null;
+}
+
+/** The same, over several tasks: of a row that the list lacked again after its address had shown it. */
+export function shownOnceMore(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
+  const [row] = slice.by === 'one' ? seen : [];
+  return row ? shownThoughLacked(list.profile, { ...row, lackedAt: row.since }, list.lagMs ?? 0) : null;
 }
 
 /** Where rows do not show their date: a row that every window lacked and the list shows has no date. */

@@ -45,6 +45,8 @@ export interface Traits {
   address: 'no 404';
   /** When an address last answered for a row that the list shows; `in doubt` once the list shows a row again that it denied. */
   'address answered': string;
+  /** The row that its address showed last although the list lacked it: when, and a hash of its key. */
+  'address shown': `${string} ${string}`;
   /** The known fields that its rows carry, separated by commas. */
   fields: string;
   /** The fields that it carries beside the declared ones, and those that it carries no more: a `FieldDrift` as JSON. */

@@ -29,6 +29,7 @@ export interface SourceProfile {
   /** What the address of a row answers proves nothing. */
   readonly hidesDeletion: boolean;
   readonly addressAnswered: string | null;
+  readonly addressShown: string | null;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;
   readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | null;
@@ -64,6 +65,7 @@ export const UNKNOWN: SourceProfile = {
   dateTo: null,
   hidesDeletion: false,
   addressAnswered: null,
+  addressShown: null,
   fields: new Set(),
   drift: null,
   counts: null,
@@ -132,6 +134,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { hidesDeletion: true };
     case 'address answered':
       return { addressAnswered: value };
+    case 'address shown':
+      return { addressShown: value };
     case 'fields':
       return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
     case 'drift':

@@ -84,6 +84,7 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
   const { flexible, usual = 0 } = address;
   let refused: Refused;
   let patient = false;
+  let refusals = 0;
   for (let { page, limit } = address; ; ) {
     const smaller = flexible ? SIZES.find(size => size < limit) : undefined;
     // If a smaller page may help, try it before waiting longer.
@@ -105,8 +106,10 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
     } catch (cause) {
       const error = orAbsent(resource, cause);
       const isRefused = isKind(error, 'refused') && error.status !== 403;
-      if (isRefused && refused === undefined && limit < usual) {
-        // Some sources accept certain limits only.
+      if (isRefused && limit < usual && refusals < 2) {
+        // Some sources accept certain limits only; a single refusal may have another reason.
+        refusals++;
+        if (refusals === 1) continue;
         refused = 'fewer';
         page = Math.floor(((page - 1) * limit) / usual) + 1;
         limit = usual;
@@ -160,10 +163,10 @@ export async function fetchFirstPage(question: ListQuestion, limit: number): Pro
  * the list without a filter or, where that has lost all of its rows, for another list. Returns the requests that this took.
  */
 async function provePresence({ reader, task, query }: ListQuestion, { limit, grantedAt }: PageAnswer): Promise<number> {
-  const { resource } = task;
-  const others = reader.othersAnswering(resource, stampMs(grantedAt)).filter(other => !holdsNothing(other));
+  const { resource: asked } = task;
+  const others = reader.othersAnswering(asked, stampMs(grantedAt)).filter(other => !holdsNothing(other));
   const lists = [
-    ...(isFiltered(query) ? [{ resource, limit }] : []),
+    ...(isFiltered(query) ? [{ resource: asked, limit }] : []),
     ...others.map(other => ({ resource: other, limit: firstLimit(reader, other) })),
   ];
   let requests = 0;
@@ -172,9 +175,10 @@ async function provePresence({ reader, task, query }: ListQuestion, { limit, gra
     const answer = await fetchPage(question, { page: 1, limit, flexible: true });
     answer.release();
     requests += answer.requests;
-    if (!answer.isGone) return requests;
+    // An empty list of another kind of rows may be an answer of the same failure.
+    if (answer.rows.length > 0 || (resource === asked && !answer.isGone)) return requests;
   }
-  throw nothingAnswered(resource);
+  throw nothingAnswered(asked);
 }
 
 /**

@@ -213,6 +213,7 @@ async function distrust(engine: Engine, task: Task, doubt: Observation): Promise
   update(task, { kind: 'miscounts judged' });
   await learn(engine, resource, doubt);
   if (doubt.value !== 'unreliable') return;
+  resource.total = null;
   const facts = { resource: resource.name, evidence: doubt.evidence };
   engine.log.warn(facts, 'the count of this list is wrong and no longer used');
   update(task, { kind: 'started over' });

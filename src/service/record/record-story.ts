@@ -127,7 +127,7 @@ export function whyMissing(
     case 'cover':
       return half
         ? `At least half of its part went missing with it, so ${READINGS_OF_HALF} readings must lack it; ${plural(readings, 'reading')} did so far.`
-        : 'It may have moved to another part, so it is deleted once every part was read again and none shows it.';
+        : 'It may have moved to another part, so it is deleted once every part was read again, none shows it, and the count of the list, if it has one, agrees.';
   }
 }
 

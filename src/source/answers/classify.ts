@@ -79,11 +79,15 @@ const NO_RECORD = /\bnot found\b|\bno such\b|\bdoes not exist\b|\bdoesn't exist\
 function saysNoRows(body: Record<string, unknown> | undefined): boolean {
   if (body === undefined || refusesKey(body)) return false;
   if (body.data instanceof Object && Object.keys(body.data).length > 0) return false;
-  if (saysFailure(body, 'list')) return NO_ROWS.test(beginning(said(body, '')));
+  if (saysFailure(body, 'list')) {
+    const message = beginning(said(body, ''));
+    return NO_ROWS.test(message) && !DENIES_ACCESS.test(message);
+  }
   return body.data === null || isObject(body.data);
 }
 
-const NO_ROWS = /\bno (?:matching )?(?:records?|results?|rows?|entries|items|data|matches)\b/i;
+const NO_ROWS =
+  /\bno (?:matching )?(?:records?|results?|rows?|entries|items|data|matches)(?: (?:were |was )?(?:found|match(?:ed)?|for|in)\b|[.!]?$)/i;
 
 const NO_CONTENT = new Set([204, 205]);
 const NEEDS = {

@@ -8,6 +8,8 @@ import type { Table } from '../rows/tables.ts';
 
 export type Counts = Record<string, number>;
 
+type Erased = readonly [schema: string, name: string, where: RawBuilder<unknown>];
+
 /**
  * Erases a row, its child rows, its history and what the bookkeeping holds under its key; returns the rows of each table. The cursor gets
  * a new version, so that no reading that began before can bring the row back. SQL: tables known at run time.
@@ -18,21 +20,28 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
   const stored = sql`cast(${key} as ${sql.raw(table.key.type)})`;
   const here = sql`source = ${source} and resource = ${resource}`;
   const slice = sliceText({ by: 'one', key });
-  const places: readonly (readonly [schema: string, name: string, where: RawBuilder<unknown>])[] = [
+  const rows: readonly Erased[] = [
     ...table.children.map(({ name, parent }) => [table.schema, name, sql`${sql.id(parent)} = ${stored}`] as const),
     [table.schema, table.name, sql`${sql.id(table.key.name)} = ${stored}`],
     [table.schema, 'row_history', sql`resource = ${resource} and key = ${key}`],
-    ...['quarantine', 'row_windows', 'missing', 'held', 'whole_keys'].map(
+    ...['quarantine', 'row_windows', 'missing', 'held'].map(
       name => ['sluice', name, sql`${here} and key = ${key}`] as const,
     ),
+  ];
+  const readings: readonly Erased[] = [
+    ['sluice', 'whole_keys', sql`${here} and key = ${key}`],
     ...['hints', 'coverage'].map(name => ['sluice', name, sql`${here} and slice = ${slice}`] as const),
   ];
-  // First, since commits lock the cursor before the rows.
+  const erase = async (places: readonly Erased[]) => {
+    for (const [schema, name, where] of places) {
+      const { numAffectedRows } = await sql`delete from ${sql.id(schema, name)} where ${where}`.execute(tx);
+      if (numAffectedRows) counts[`${schema}.${name}`] = Number(numAffectedRows);
+    }
+  };
+  // In the order of commits: rows, the cursor, what is known of slices.
+  await erase(rows);
   await detachReadings(tx, place, key, slice);
-  for (const [schema, name, where] of places) {
-    const { numAffectedRows } = await sql`delete from ${sql.id(schema, name)} where ${where}`.execute(tx);
-    if (numAffectedRows) counts[`${schema}.${name}`] = Number(numAffectedRows);
-  }
+  await erase(readings);
   await forgetExamples(tx, place, key);
   return counts;
 }

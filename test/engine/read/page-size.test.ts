@@ -135,7 +135,7 @@ test('a page size of the settings that the source refuses is asked for once, not
       expect((await serveOrders(engine, 'sync')).map(order => order.reason ?? order.state)).toEqual(['done']);
       return sandbox.stats.requests.filter(({ status }) => status === 400).length;
     };
-    expect([await refused(), await refused()]).toEqual([4, 0]);
+    expect([await refused(), await refused()]).toEqual([5, 0]);
     await engine.close();
   });
   await sandbox.close();

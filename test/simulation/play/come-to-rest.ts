@@ -110,7 +110,7 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   // Another reading confirms only that much later: a repair waits for it, a sync leaves it to the next.
   const atLeast = showsDeletedRows(plan) ? READINGS_OF_SHOWN : 1;
   let turns = 1;
-  for (; kind === 'sync' && turns < Math.max(await readingsNeeded(database), atLeast); turns++) {
+  for (; turns < Math.max(kind === 'sync' ? await readingsNeeded(database) : 1, atLeast); turns++) {
     await clock.advance(LAG_MS + SECOND);
     states = await finish(world, kind, { whole: true });
   }

@@ -13,6 +13,7 @@ import { readOne } from '../../read/read-one.ts';
 import { readPages } from '../../read/read-pages.ts';
 import { readTotal } from '../../read/read-total.ts';
 import { readWindow } from '../../read/read-window.ts';
+import { recount } from '../../read/recount.ts';
 import type { Committed, Step } from '../../read/step.ts';
 import { windowReading } from '../../read/window-reading.ts';
 import type { Resource } from '../../resource.ts';
@@ -114,7 +115,7 @@ function stepsOf(
         whenRead: (startedAt, reached) => ({ kind: 'proven', slice, startedAt, reached }),
       });
     case 'newest':
-      return readNewest(reader, task, choice.answers);
+      return choice.asks === 'count' ? recount(reader, task) : readNewest(reader, task, choice.answers);
     case 'total':
       return readTotal(reader, task, slice);
     case 'one':
