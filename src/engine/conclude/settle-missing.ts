@@ -188,7 +188,7 @@ export function lackedByCover(list: Resource): number {
   const doubted = missing.some(row => isInDoubt(row, list.strategy));
   const claims: ListClaims = { coveredSince: coveredSince(list), count: null, doubted };
   const isLacked = (row: MissingRow) =>
-    confirmationOf(row, list.strategy) === 'cover' && isLackedByCover(rowClaims(row), claims);
+    confirmationOf(row, list.strategy) === 'cover' && !row.unreadable && isLackedByCover(rowClaims(row), claims);
   return missing.filter(isLacked).length;
 }
 

@@ -48,7 +48,7 @@ test('a service deletes no row that only the unfiltered list shows, although all
   });
 });
 
-/** A list of 455 transactions without a draft, read in full; each request adds a row while `grows`. */
+/** A list of 455 transactions without a draft, read in full; which grows by a row every so many requests. */
 async function withGrowingList(
   work: (given: {
     clock: VirtualClock;
@@ -56,7 +56,7 @@ async function withGrowingList(
     engine: Engine;
     sandbox: Sandbox;
     insert: (isWanted: (id: number) => boolean) => number;
-    grow: (often: boolean) => void;
+    growEvery: (requests: number) => void;
   }) => Promise<void>,
 ): Promise<void> {
   await withDatabase(async database => {
@@ -78,7 +78,8 @@ async function withGrowingList(
         sandbox.remove('transactions', id);
       }
     };
-    let requests = Number.NaN;
+    let requests = 0;
+    let every = Number.POSITIVE_INFINITY;
     const engine = await openEngine(database, sandbox, {
       clock,
       limit: 1_000,
@@ -88,17 +89,16 @@ async function withGrowingList(
         ...ledger,
         take: async (lane, want) => {
           await clock.advance(1);
-          // More often, no window could be read to its end.
-          if (++requests % 5 === 0) insert(id => !isDraft(id));
+          if (++requests % every === 0) insert(id => !isDraft(id));
           return ledger.take(lane, want);
         },
       }),
     });
     await serveOrders(engine, 'sync', { whole: true });
-    const grow = (often: boolean) => {
-      requests = often ? 0 : Number.NaN;
+    const growEvery = (requests: number) => {
+      every = requests;
     };
-    await work({ clock, database, engine, sandbox, insert, grow });
+    await work({ clock, database, engine, sandbox, insert, growEvery });
     await engine.close();
     await sandbox.close();
   });
@@ -114,12 +114,12 @@ function editOthers(sandbox: Sandbox, from: number): void {
 }
 
 test('a count that is older than the windows deletes no row that they lack, however much the list grows meanwhile', async () => {
-  await withGrowingList(async ({ clock, database, engine, sandbox, insert, grow }) => {
+  await withGrowingList(async ({ clock, database, engine, sandbox, insert, growEvery }) => {
     const draft = insert(isDraft);
     await serveTick(engine);
     expect(await isStored(database, draft)).toBe(true);
     editOthers(sandbox, 0);
-    grow(true);
+    growEvery(5);
     for (let repair = 0; repair < 3; repair++) {
       await clock.advance(15 * MINUTE);
       await serveOrders(engine, 'verify', { repair: true });
@@ -144,10 +144,10 @@ test('nor does one that other deletions, which no reading has noticed yet, have 
 });
 
 test('a deleted row leaves a list that grows all the time', async () => {
-  await withGrowingList(async ({ clock, database, engine, sandbox, grow }) => {
+  await withGrowingList(async ({ clock, database, engine, sandbox, growEvery }) => {
     const [, , gone] = [...sandbox.rows('transactions')] as [unknown, unknown, { id: number }];
     sandbox.remove('transactions', gone.id);
-    grow(true);
+    growEvery(25);
     for (let run = 0; run < 3; run++) {
       await clock.advance(15 * MINUTE);
       await serveOrders(engine, 'sync', { whole: true });
