@@ -23,7 +23,7 @@ export async function concludeTargeted(
   step: Ended<'targeted'>,
   { counts }: Outcome,
 ): Promise<void> {
-  const { resource, task, slice, seen, unreadable, total, end } = step;
+  const { resource, task, slice, seen, unreadable, total, isDated, end } = step;
   const at = stampMs(end.startedAt);
   effects.events.push([task, { kind: 'done', slices: [sliceText(slice)] }]);
   if (task.reportOnly) return;
@@ -38,12 +38,11 @@ export async function concludeTargeted(
       readTargeted(resourceIn(effects), entry, { at, rows: seen.length + unreadable.length, changed }),
     );
   }
-  const counted = total ?? null;
-  if (task.state.countAsked && slice.by === 'newest' && countsAfterCover(resource) && counted !== null)
-    if (step.isDated) await settleCovered(tx, effects, task, counts, null);
-    // Without windows that agree, the count before all windows has to.
-    else if ((oldestProof(resourceIn(effects)) ?? 0) >= task.since)
-      await settleCovered(tx, effects, task, counts, counted);
+  if (task.state.countAsked && slice.by === 'newest' && total != null && countsAfterCover(resource)) {
+    // If the windows disagree, the count from before them has to agree.
+    const isBefore = (oldestProof(resourceIn(effects)) ?? 0) >= task.since;
+    if (isDated !== false || isBefore) await settleCovered(tx, effects, task, counts, isDated ? null : total);
+  }
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);

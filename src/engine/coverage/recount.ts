@@ -39,8 +39,8 @@ export function settlesDoubt(list: List, read: Slice): boolean {
 
 /**
  * Rows without a date lie in no window. When every window was read and the source still counts more rows than are held, the count is
- * asked for again, as it is before rows are deleted; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came
- * in the meantime may make the difference: a later task finds out.
+ * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came in the
+ * meantime may make the difference: a later task finds out. It is also asked for before rows are deleted that all windows lack.
  */
 export function hiddenRows(
   list: List,

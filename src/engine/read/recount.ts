@@ -5,11 +5,8 @@ import { fetchPage, firstLimit, type Reader } from './fetch-page.ts';
 import { readNewest } from './read-newest.ts';
 import type { Committed, Step } from './step.ts';
 
-/** Two windows that hold all dates. They meet before the rows of any business, so that it does not matter whether a source includes both edges. */
-const ALL_DATES = [
-  [OLDEST, '1949-12-31'],
-  ['1950-01-01', NEWEST],
-] as const;
+/** Two windows of all time meet here, before the rows of any business: it does not matter whether a source includes both edges. */
+const [LAST, FIRST] = ['1949-12-31', '1950-01-01'];
 
 /**
  * Counts the list and reads its newest end once more. If its windows together are counted with as many rows as the list, just before and just
@@ -17,7 +14,8 @@ const ALL_DATES = [
  */
 export async function* recount(reader: Reader, task: Task): AsyncGenerator<Step, void, Committed> {
   const { resource } = task;
-  const { dates, profile } = resource;
+  const { dates, profile, strategy } = resource;
+  const closed = strategy.closesWindows;
   const limit = firstLimit(reader, resource);
   let requests = 0;
   const count = async (query: Readonly<Record<string, string>>): Promise<number | undefined> => {
@@ -29,8 +27,14 @@ export async function* recount(reader: Reader, task: Task): AsyncGenerator<Step,
   };
   const inWindows = async (): Promise<number | undefined> => {
     let sum = 0;
-    for (const [from, to] of ALL_DATES) {
-      const counted = await count({ ...(dates && { [dates.from]: from, [dates.to]: to }) });
+    for (const [from, to] of [
+      [closed ? OLDEST : null, LAST],
+      [FIRST, closed ? NEWEST : null],
+    ] as const) {
+      const counted = await count({
+        ...(dates && from && { [dates.from]: from }),
+        ...(dates && to && { [dates.to]: to }),
+      });
       if (counted === undefined) return undefined;
       sum += counted;
     }
@@ -38,11 +42,11 @@ export async function* recount(reader: Reader, task: Task): AsyncGenerator<Step,
   };
   const isCounted = dates !== undefined && profile.counts === null;
   const before = isCounted ? await count({}) : undefined;
-  const dated = before === undefined ? undefined : await inWindows().catch(unlessRefused);
+  const inAll = before === undefined ? undefined : await inWindows().catch(unlessRefused);
   const reading = readNewest(reader, task, 1);
   for (let next = await reading.next(); !next.done; ) {
     const step = next.value;
-    const isDated = before !== undefined && before === dated && before === step.total;
+    const isDated = inAll === undefined ? undefined : before === inAll && before === step.total;
     next = await reading.next(yield { ...step, requests: step.requests + requests, isDated });
   }
 }
