@@ -79,6 +79,44 @@ test.each([
   },
 );
 
+test.each(['unmarked', 'archived'] as const)(
+  'a single deleted customer that its address still shows (%s) leaves, too, once a later reading lacks it again',
+  async variant => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database);
+      const size = { customers: 120, invoices: 10, transactions: 10 };
+      const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { 'deleted-address': variant } });
+      const engine = await openEngine(database, sandbox, {
+        clock,
+        limit: 100_000,
+        resources: ['customers'],
+        wrapBudget: oneGrantAtATime(clock),
+      });
+      await serveOrders(engine, 'sync');
+      const gone = [...sandbox.rows('customers')][60]?.id as number;
+      sandbox.remove('customers', gone);
+      const isStored = async () =>
+        (await database.query('select from warehouse.customers where id = $1', [gone])).rows.length > 0;
+      let syncs = 0;
+      for (; syncs < 6 && (await isStored()); syncs++) {
+        await clock.advance(HOUR);
+        await serveOrders(engine, 'sync');
+      }
+      expect(syncs).toBeGreaterThan(1);
+      expect(await differences(database, sandbox, 5, ['customers'])).toEqual([]);
+      const { rows } = await database.query(
+        "select trait, evidence from sluice.traits where trait like 'address%' order by trait",
+      );
+      expect(rows).toEqual([
+        { trait: 'address', evidence: expect.stringContaining('got it again and again') as string },
+        { trait: 'address shown', evidence: `asked for row ${gone}, which the list lacked, got it` },
+      ]);
+      await engine.close();
+      await sandbox.close();
+    });
+  },
+);
+
 test('a mark of deletion is a field of that name with a value', () => {
   const marked = [{ deleted_at: '2026-01-01' }, { is_deleted: 1 }, { deleted: true }, { trashed: '1' }];
   for (const record of marked)
