@@ -25,7 +25,7 @@ export interface Filter {
 /** One in three was entered without a time of day. */
 const hasNoTime = (id: number): boolean => id % 3 === 0;
 
-const isDraft = (id: number): boolean => id % 11 === 0;
+export const isDraft = (id: number): boolean => id % 11 === 0;
 
 /** A list in memory. A *position* is the index of a row in order of insertion; deleted rows keep theirs. */
 export interface Table<Row extends { id: number }> {

@@ -130,8 +130,9 @@ export function isLackedByCover(
 }
 
 /**
- * All windows lack a row that has no date, or that the date filter leaves out, such as a draft. Where windows cover the list, missing rows
- * are deleted only if the source counts no more rows than would be left, and counted as many when the task began.
+ * All windows lack a row that has no date, or that the date filter leaves out, such as a draft. Where windows cover the list and were not
+ * counted with as many rows as the list (`count` is null if they were, or if nothing is counted), missing rows are deleted only if the source
+ * counts no more rows than would be left, and counted as many when the task began.
  */
 function countsNoMore({ count }: ListClaims, { partition }: Strategy): boolean {
   if (partition !== 'date' || count === null) return true;

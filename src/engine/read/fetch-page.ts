@@ -55,7 +55,7 @@ interface PageAddress {
   readonly limit: number;
   /** Ask for fewer rows if the source refuses the page or times out. Only the first page of a reading is flexible. */
   readonly flexible: boolean;
-  /** Rows that the source has shown on a page. If it refuses fewer, the page of this size that holds the same place is asked for. */
+  /** Rows a page that the source has accepted. If it refuses fewer, the page of this size that holds the same place is asked for. */
   readonly usual?: number;
 }
 

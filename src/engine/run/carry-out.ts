@@ -219,7 +219,7 @@ async function distrust(engine: Engine, task: Task, doubt: Observation): Promise
   update(task, { kind: 'started over' });
 }
 
-/** At the end of a task that reads everything: does the source count rows that its windows did not show? */
+/** At the end of a task: does the source count rows that its windows did not show, or rows that all of them lack? */
 async function recount(loop: Loop, serves: Serves, task: Task, now: number): Promise<void> {
   const { engine } = loop;
   const { resource } = task;

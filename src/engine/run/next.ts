@@ -139,8 +139,8 @@ function distrust(task: Task): Act | null {
 }
 
 /**
- * Whether what the source counts beyond the stored rows lies in no window: the task has read everything, or new rows of the list cannot
- * have been overlooked.
+ * Whether rows that all windows lack wait for the count, or what the source counts beyond the stored rows lies in no window: the task has read
+ * everything, or new rows of the list cannot have been overlooked.
  */
 function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boolean {
   if (!reportOnly && !state.countAsked && countsAfterCover(resource) && lackedByCover(resource) > 0) return true;

@@ -22,8 +22,8 @@ export interface HttpAnswer extends BodyText {
 /**
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
  * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
- * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410;
- * `instead` is what the address of a record says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer; absent if
+ * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410; `instead` is what the address of a record
+ * says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer; absent if
  * there are no such bytes. `unordered`: `data` is a list, but not in the order of the answer.
  */
 export type Verdict =

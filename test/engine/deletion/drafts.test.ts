@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isDraft } from '../../../sandbox/data/table.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../src/clock.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
@@ -7,8 +8,6 @@ import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
-
-const isDraft = (id: number) => id % 11 === 0;
 
 test('a service deletes no row that only the unfiltered list shows, although all windows lack it', async () => {
   await withDatabase(async database => {

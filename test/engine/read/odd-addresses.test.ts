@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { HOUR } from '../../../src/clock.ts';
 import { deletionMark } from '../../../src/engine/profile/observe-address.ts';
+import type { Engine } from '../../../src/engine/run/engine.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
-import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
 const INSTEAD = {
   null: 'HTTP 200 with data null',
@@ -38,6 +41,28 @@ test.each(Object.entries(INSTEAD))(
   },
 );
 
+/** 120 customers, stored, whose addresses answer like this once they are deleted. */
+async function withOddAddresses(
+  variant: Variants['deleted-address'],
+  work: (given: { clock: VirtualClock; database: Database; engine: Engine; sandbox: Sandbox }) => Promise<void>,
+): Promise<void> {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const size = { customers: 120, invoices: 10, transactions: 10 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { 'deleted-address': variant } });
+    const engine = await openEngine(database, sandbox, {
+      clock,
+      limit: 100_000,
+      resources: ['customers'],
+      wrapBudget: oneGrantAtATime(clock),
+    });
+    await serveOrders(engine, 'sync');
+    await work({ clock, database, engine, sandbox });
+    await engine.close();
+    await sandbox.close();
+  });
+}
+
 test.each([
   ['unmarked', 'got it again and again'],
   ['archived', 'got it again and again'],
@@ -47,17 +72,7 @@ test.each([
 ] as const)(
   'deleted customers whose address answers, but not as deleted (%s), leave once the list lacks them in another way',
   async (variant, evidence) => {
-    await withDatabase(async database => {
-      const clock = await createVirtualClock(database);
-      const size = { customers: 120, invoices: 10, transactions: 10 };
-      const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { 'deleted-address': variant } });
-      const engine = await openEngine(database, sandbox, {
-        clock,
-        limit: 100_000,
-        resources: ['customers'],
-        wrapBudget: oneGrantAtATime(clock),
-      });
-      await serveOrders(engine, 'sync');
+    await withOddAddresses(variant, async ({ clock, database, engine, sandbox }) => {
       const ids = [...sandbox.rows('customers')].map(({ id }) => id);
       for (const id of [ids[20], ids[90]]) sandbox.remove('customers', id as number);
       for (let round = 0; round < 3; round++) {
@@ -73,8 +88,6 @@ test.each([
       expect(deleted.map(({ key }) => Number(key))).toEqual([ids[20], ids[90]]);
       const { rows } = await database.query(`select value, evidence from sluice.traits where trait = 'address'`);
       expect(rows).toEqual([{ value: 'no 404', evidence: expect.stringContaining(evidence) as string }]);
-      await engine.close();
-      await sandbox.close();
     });
   },
 );
@@ -82,17 +95,7 @@ test.each([
 test.each(['unmarked', 'archived'] as const)(
   'a single deleted customer that its address still shows (%s) leaves, too, once a later reading lacks it again',
   async variant => {
-    await withDatabase(async database => {
-      const clock = await createVirtualClock(database);
-      const size = { customers: 120, invoices: 10, transactions: 10 };
-      const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { 'deleted-address': variant } });
-      const engine = await openEngine(database, sandbox, {
-        clock,
-        limit: 100_000,
-        resources: ['customers'],
-        wrapBudget: oneGrantAtATime(clock),
-      });
-      await serveOrders(engine, 'sync');
+    await withOddAddresses(variant, async ({ clock, database, engine, sandbox }) => {
       const gone = [...sandbox.rows('customers')][60]?.id as number;
       sandbox.remove('customers', gone);
       const isStored = async () =>
@@ -111,8 +114,6 @@ test.each(['unmarked', 'archived'] as const)(
         { trait: 'address', evidence: expect.stringContaining('got it again and again') as string },
         { trait: 'address shown', evidence: `asked for row ${gone}, which the list lacked, got it` },
       ]);
-      await engine.close();
-      await sandbox.close();
     });
   },
 );

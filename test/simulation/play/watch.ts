@@ -1,3 +1,4 @@
+import { isDraft } from '../../../sandbox/data/table.ts';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import { parseSlice, type Slice } from '../../../src/engine/slices/slice.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
@@ -105,7 +106,7 @@ export function createWatch(
       if (!isStorable(sandbox, table, row)) continue;
       if (atFirst.get(table)?.get(id) !== JSON.stringify(row)) continue;
       // Windows are proven by the rows that the date filter shows.
-      const isLeftOut = sandbox.variants.drafts === 'hidden' && row.id % 11 === 0;
+      const isLeftOut = sandbox.variants.drafts === 'hidden' && isDraft(row.id);
       const index = slices.findIndex(slice => !(isLeftOut && slice.by === 'date') && lies({ ...row, id }, slice));
       if (index >= 0) problems.add(`${table} ${id} is absent ${when}, though ${claimed[index]?.slice} is proven`);
     }

@@ -8,12 +8,12 @@ import { readIds } from '../../read/ids/read-ids.ts';
 import type { MonthFacts } from '../../read/months/choose-months.ts';
 import { readAllMonths } from '../../read/months/read-all-months.ts';
 import { readNewestMonths } from '../../read/months/read-newest-months.ts';
+import { readCount } from '../../read/read-count.ts';
 import { readNewest } from '../../read/read-newest.ts';
 import { readOne } from '../../read/read-one.ts';
 import { readPages } from '../../read/read-pages.ts';
 import { readTotal } from '../../read/read-total.ts';
 import { readWindow } from '../../read/read-window.ts';
-import { recount } from '../../read/recount.ts';
 import type { Committed, Step } from '../../read/step.ts';
 import { windowReading } from '../../read/window-reading.ts';
 import type { Resource } from '../../resource.ts';
@@ -115,7 +115,7 @@ function stepsOf(
         whenRead: (startedAt, reached) => ({ kind: 'proven', slice, startedAt, reached }),
       });
     case 'newest':
-      return choice.asks === 'count' ? recount(reader, task) : readNewest(reader, task, choice.answers);
+      return choice.asks === 'count' ? readCount(reader, task) : readNewest(reader, task, choice.answers);
     case 'total':
       return readTotal(reader, task, slice);
     case 'one':
