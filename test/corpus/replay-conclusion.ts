@@ -1,5 +1,6 @@
 import { stampMs } from '../../src/clock.ts';
 import { compareTotals } from '../../src/engine/coverage/control-totals.ts';
+import { countsAfterCover } from '../../src/engine/coverage/hidden-rows.ts';
 import { coveredSince, type List, pageSize } from '../../src/engine/coverage/list.ts';
 import {
   type CoverageChange,
@@ -10,7 +11,6 @@ import {
   type StoredCount,
   splitEntry,
 } from '../../src/engine/coverage/prove.ts';
-import { countsAfterCover } from '../../src/engine/coverage/recount.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../../src/engine/coverage/targeted.ts';
 import { contradictions, type SeenAgain, undatedRow } from '../../src/engine/deletion/contradiction.ts';
 import { isDeleted, type RowClaims, UNCOVERED } from '../../src/engine/deletion/is-deleted.ts';
@@ -167,7 +167,9 @@ function replaySeen({ step, task, changed }: RecordedConclusion, list: List, sli
     return { key, slice, since: stampMs(since), changed: changed.includes(key), at: stampMs(step.readAt ?? since) };
   });
   const doubts = new Map(task.tries);
-  const effects = observesOf(list, undatedRow(list, slice, seen));
+  const undated = undatedRow(list, slice, seen);
+  // The recorder's engine did not remember which row a list had shown although its window lacked it.
+  const effects = observesOf(list, undated?.trait === 'list shown' ? null : undated);
   for (const { due } of contradictions(list, slice, seen, text => doubts.get(`doubt ${text}`) ?? 0)) {
     const forgotten = script.take<string[]>('forgetLacked') ?? [];
     if (forgotten.length > 0) effects.push(...coversOf({ put: due }));

@@ -1,6 +1,6 @@
 import { stampMs } from '../../src/clock.ts';
+import { hiddenRows, mayHideRows } from '../../src/engine/coverage/hidden-rows.ts';
 import { coveredSince } from '../../src/engine/coverage/list.ts';
-import { hiddenRows, mayHideRows } from '../../src/engine/coverage/recount.ts';
 import { confirmationOf, isLackedByCover } from '../../src/engine/deletion/is-deleted.ts';
 import { parseSlice } from '../../src/engine/slices/slice.ts';
 import type { MissingRow } from '../../src/warehouse/rows/missing-rows.ts';

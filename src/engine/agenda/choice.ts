@@ -50,7 +50,7 @@ export const NO_PROGRESS: Progress = {
   intervals: [],
 };
 
-/** An order, a slot or hints being served, as far as it decides what comes next. */
+/** An order, a slot or hints being served, or a list's questions between slots (`agenda`), as far as it decides what comes next. */
 export interface Wish {
   readonly kind: 'sync' | 'slot' | 'agenda' | 'hint' | 'backfill' | 'verify';
   /** What is proven since this moment (epoch ms) needs no reading. */

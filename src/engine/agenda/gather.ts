@@ -56,8 +56,8 @@ export function gatherDates(list: List, best: Window, due: readonly Entry[], don
 }
 
 /**
- * The slice by itself; before that, whether the source shows more rows at once than it ever did, where that was not asked and would show that
- * it did not cut off the day.
+ * The slice by itself. A day that may be cut off is first asked for together with its neighbours, unless the task has done that: if the source
+ * shows more rows at once than it ever did, it did not cut off the day.
  */
 export function byItself(list: List, { slice, rows }: Entry, done: ReadonlySet<string>): Choice {
   const measure = slice.by === 'date' && isDoubtful(list, slice, rows ?? 0) ? measureOf(list, slice) : null;

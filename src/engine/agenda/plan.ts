@@ -41,8 +41,8 @@ export function openTargets(list: List, { state: { targets } }: Pick<Wish, 'stat
 }
 
 /**
- * What a task reads next: first what is watched at every sync, then what a hint made due, then the slices that are due, and at
- * the end the rows that went missing.
+ * What a task reads next. Hints: their targets and nothing else. Others: the count (a repair only), what is watched at every sync, the slices
+ * that are due, and at the end what confirms the rows that went missing.
  */
 export function plan(facts: PlanFacts): Next {
   const next = planNow(facts);

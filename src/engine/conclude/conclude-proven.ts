@@ -1,6 +1,7 @@
 import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import {
   type CoverageChange,
   cutRanges,
@@ -10,7 +11,6 @@ import {
   proveParts,
   type StoredCount,
 } from '../coverage/prove.ts';
-import { countsAfterCover } from '../coverage/recount.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { mayBeLeftOut, noteLeftOut, withDays } from '../profile/limited-span.ts';

@@ -2,8 +2,8 @@ import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { oldestProof } from '../coverage/list.ts';
-import { countsAfterCover } from '../coverage/recount.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
@@ -23,7 +23,7 @@ export async function concludeTargeted(
   step: Ended<'targeted'>,
   { counts }: Outcome,
 ): Promise<void> {
-  const { resource, task, slice, seen, unreadable, total, isDated, end } = step;
+  const { resource, task, slice, seen, unreadable, total, windowsHoldAll, end } = step;
   const at = stampMs(end.startedAt);
   effects.events.push([task, { kind: 'done', slices: [sliceText(slice)] }]);
   if (task.reportOnly) return;
@@ -39,9 +39,10 @@ export async function concludeTargeted(
     );
   }
   if (task.state.countAsked && slice.by === 'newest' && total != null && countsAfterCover(resource)) {
-    // If the windows disagree, the count from before them has to agree.
+    // Where the windows are counted with other rows than the list, its count from before the cover must agree: so the task has read all of it.
     const isBefore = (oldestProof(resourceIn(effects)) ?? 0) >= task.since;
-    if (isDated !== false || isBefore) await settleCovered(tx, effects, task, counts, isDated ? null : total);
+    if (windowsHoldAll !== false || isBefore)
+      await settleCovered(tx, effects, task, counts, windowsHoldAll ? null : total);
   }
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);

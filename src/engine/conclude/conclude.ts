@@ -4,9 +4,9 @@ import type { Db } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
+import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
-import { settlesDoubt } from '../coverage/recount.ts';
 import {
   contradictions,
   type SeenAgain,

@@ -103,6 +103,7 @@ const KEEPS_READINGS: readonly Observation['trait'][] = [
   'drift',
   'address answered',
   'address shown',
+  'list shown',
   'end',
   'date from',
   'date to',

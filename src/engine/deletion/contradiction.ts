@@ -1,6 +1,7 @@
 import { type List, partition } from '../coverage/list.ts';
 import type { Observation } from '../profile/observation.ts';
-import { hidesDeletion, shownThoughLacked } from '../profile/observe-address.ts';
+import { addressShows, hidesDeletion } from '../profile/observe-address.ts';
+import { shownThoughLacked } from '../profile/shown-though-lacked.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 
@@ -66,16 +67,31 @@ export function shownByAddress(
 /** The same, over several tasks: of a row that the list lacked again after its address had shown it. */
 export function shownOnceMore(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
   const [row] = slice.by === 'one' ? seen : [];
-  return row ? shownThoughLacked(list.profile, { ...row, lackedAt: row.since }, list.lagMs ?? 0) : null;
+  return row ? addressShows(list.profile, { ...row, lackedAt: row.since }, list.lagMs ?? 0) : null;
 }
 
-/** Where rows do not show their date: a row that every window lacked and the list shows has no date. */
+/**
+ * A row that no window shows, although another question does. Where rows do not show their date, every window lacked it. Where they do, its own window
+ * lacked it again and again: the date filter leaves it out.
+ */
 export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
-  if (renews(list, slice) || list.strategy.membership !== 'window') return null;
-  const undated = seen.find(row => isLackedByAll(list, row));
-  if (!undated) return null;
-  const evidence = `${sliceText(slice)} shows row ${undated.key}, which no window of all time does`;
-  return { trait: 'undated', value: 'yes', evidence };
+  const { strategy, profile, lagMs = 0 } = list;
+  if (renews(list, slice) || slice.by === 'one' || strategy.partition !== 'date' || profile.hasUndated) return null;
+  const undated = (key: string, evidence: string): Observation => ({
+    ...{ trait: 'undated', value: 'yes' },
+    evidence: `${sliceText(slice)} shows row ${key}, which ${evidence}`,
+  });
+  if (strategy.membership === 'window') {
+    const row = seen.find(each => isLackedByAll(list, each));
+    return row ? undated(row.key, 'no window of all time does') : null;
+  }
+  const unchanged = seen.filter(row => !row.changed && parseSlice(row.slice).by === 'date');
+  const rows = unchanged.map(({ key, since, at }) => ({ key, lackedAt: since, at }));
+  const shown = shownThoughLacked(profile.listShown, rows, lagMs);
+  if (shown === null) return null;
+  if (shown.again) return undated(shown.row.key, 'its date window lacks again and again');
+  const evidence = `${sliceText(slice)} shows row ${shown.row.key}, which its date window lacked`;
+  return { trait: 'list shown', value: shown.value, evidence };
 }
 
 /**

@@ -130,9 +130,9 @@ export function isLackedByCover(
 }
 
 /**
- * All windows lack a row that has no date, or that the date filter leaves out, such as a draft. Where windows cover the list and were not
- * counted with as many rows as the list (`count` is null if they were, or if nothing is counted), missing rows are deleted only if the source
- * counts no more rows than would be left, and counted as many when the task began.
+ * All windows may lack a row that is still there: it has no date, or the date filter leaves it out, such as a draft. So the list's count must be as
+ * before the task, and not above the rows that would be left. `count` is null if the windows were counted with as many rows as the list, or if
+ * nothing is counted.
  */
 function countsNoMore({ count }: ListClaims, { partition }: Strategy): boolean {
   if (partition !== 'date' || count === null) return true;

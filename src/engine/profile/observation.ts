@@ -1,3 +1,5 @@
+import type { LastShown } from './shown-though-lacked.ts';
+
 /** How a list was found to be ordered. */
 export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
 
@@ -29,7 +31,7 @@ export interface Traits {
   'lacked by value': string;
   /** Rows come without their date. */
   dates: 'no';
-  /** Some rows have no date that a window could ask for. */
+  /** Some rows lie in no window: they have no date, or the date filter leaves them out, such as drafts. */
   undated: 'yes';
   'date filter': 'ignored';
   /** `both`: the filter works only with both dates. */
@@ -46,7 +48,9 @@ export interface Traits {
   /** When an address last answered for a row that the list shows; `in doubt` once the list shows a row again that it denied. */
   'address answered': string;
   /** The row that its address showed last although the list lacked it: when, and a hash of its key. */
-  'address shown': `${string} ${string}`;
+  'address shown': LastShown;
+  /** The row that the list showed last although its date window lacked it: when, and a hash of its key. */
+  'list shown': LastShown;
   /** The known fields that its rows carry, separated by commas. */
   fields: string;
   /** The fields that it carries beside the declared ones, and those that it carries no more: a `FieldDrift` as JSON. */

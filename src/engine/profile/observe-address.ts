@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto';
 import { HOUR } from '../../clock.ts';
 import type { Observation } from './observation.ts';
+import { type ShownRow, shownThoughLacked } from './shown-though-lacked.ts';
 import type { SourceProfile } from './source-profile.ts';
 
 /** The address of a row that the list lacks said this in place of 404. */
@@ -36,32 +36,15 @@ export const deniesShown = (keys: readonly string[]): Observation => ({
       : 'the list shows no row that could be asked for to compare',
 });
 
-/** When an address showed a row although the list had lacked it (epoch ms). */
-export interface ShownRow {
-  readonly key: string;
-  /** The reading that lacked it had ended then. */
-  readonly lackedAt: number;
-  readonly at: number;
-}
-
-/**
- * The address of a row showed it although the list lacked it. If it did so before, and a later reading lacked the row again, such addresses show
- * deleted rows, too. Null while the address may only repeat its answer.
- */
-export function shownThoughLacked(
-  { addressShown }: SourceProfile,
-  { key, lackedAt, at }: ShownRow,
-  lagMs: number,
-): Observation | null {
-  const mark = hash('sha256', key).slice(0, 16);
-  const [when = '', before] = addressShown?.split(' ') ?? [];
-  const shownAt = before === mark ? Date.parse(when) : null;
-  if (shownAt !== null && lackedAt > shownAt && at - shownAt > lagMs) return hidesDeletion(key, 'it again and again');
-  if (shownAt !== null && at >= shownAt) return null;
+/** The address of a row showed it although the list lacked it: if it does so again and again, such addresses show deleted rows, too. */
+export function addressShows({ addressShown }: SourceProfile, row: ShownRow, lagMs: number): Observation | null {
+  const shown = shownThoughLacked(addressShown, [row], lagMs);
+  if (shown === null) return null;
+  if (shown.again) return hidesDeletion(row.key, 'it again and again');
   return {
     trait: 'address shown',
-    value: `${new Date(at).toISOString()} ${mark}`,
-    evidence: `asked for row ${key}, which the list lacked, got it`,
+    value: shown.value,
+    evidence: `asked for row ${row.key}, which the list lacked, got it`,
   };
 }
 

@@ -30,6 +30,7 @@ export interface SourceProfile {
   readonly hidesDeletion: boolean;
   readonly addressAnswered: string | null;
   readonly addressShown: string | null;
+  readonly listShown: string | null;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;
   readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | null;
@@ -66,6 +67,7 @@ export const UNKNOWN: SourceProfile = {
   hidesDeletion: false,
   addressAnswered: null,
   addressShown: null,
+  listShown: null,
   fields: new Set(),
   drift: null,
   counts: null,
@@ -136,6 +138,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { addressAnswered: value };
     case 'address shown':
       return { addressShown: value };
+    case 'list shown':
+      return { listShown: value };
     case 'fields':
       return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
     case 'drift':

@@ -41,8 +41,8 @@ export async function* readCount(reader: Reader, task: Task): AsyncGenerator<Ste
   const reading = readNewest(reader, task, 1);
   for (let next = await reading.next(); !next.done; ) {
     const step = next.value;
-    const isDated = inWindows === undefined ? undefined : before === inWindows && before === step.total;
-    next = await reading.next(yield { ...step, requests: step.requests + requests, isDated });
+    const windowsHoldAll = inWindows === undefined ? undefined : before === inWindows && before === step.total;
+    next = await reading.next(yield { ...step, requests: step.requests + requests, windowsHoldAll });
   }
 }
 

@@ -31,7 +31,7 @@ export interface Step {
   /** The list's own count of its unfiltered rows; null if the answer gave none. */
   readonly total?: number | null;
   /** Whether the source counts as many rows in windows as in the whole list, so that they leave none out; undefined if that cannot be compared. */
-  readonly isDated?: boolean | undefined;
+  readonly windowsHoldAll?: boolean | undefined;
   readonly learnt?: readonly Observation[];
   /** Absent where the answer is none of the list. */
   readonly fields?: AnswerFields;

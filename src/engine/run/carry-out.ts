@@ -10,8 +10,8 @@ import { single } from '../agenda/choice.ts';
 import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
 import { lackedByCover } from '../conclude/settle-missing.ts';
+import { type Held, hiddenRows } from '../coverage/hidden-rows.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
-import { type Held, hiddenRows } from '../coverage/recount.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
@@ -43,7 +43,8 @@ export async function carryOut(
       for (const [task, share] of act.shares) update(task, { kind: 'share taken', share });
       return;
     case 'give way':
-      for (const { room } of act.readings) room.abort(new SluiceError('stopped', 'A live reading goes first.'));
+      for (const { stopAsking } of act.readings)
+        stopAsking.abort(new SluiceError('stopped', 'A live reading goes first.'));
       return;
     case 'look at the limit':
       loop.limit = await lookAtLimit(loop.engine, now);

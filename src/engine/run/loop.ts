@@ -19,19 +19,19 @@ import { type Task, update } from '../task/task.ts';
 import { lookAtLimit, openAgenda } from './agenda.ts';
 import { carryOut, keepPace } from './carry-out.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
+import { leaveWaiting, longWait, readingTasks } from './long-wait.ts';
 import { next } from './next.ts';
 import { createAdmissions } from './readings/admission.ts';
 import type { State } from './state.ts';
 import { leaveTasks } from './tasks/end-task.ts';
-import { addTask } from './tasks/open-tasks.ts';
 import { takeHinted } from './tasks/take-hints.ts';
 import { takeOrders } from './tasks/take-orders.ts';
 import { takeSlots } from './tasks/take-slots.ts';
-import { leaveWaiting, longWait, readingTasks } from './yield.ts';
+import { addTask } from './tasks/task-list.ts';
 
 /**
- * Reads a source: takes the best due slice, reads it, commits, until nothing is due. Serves open orders, and slots with
- * `serves.slots`. Only the holder of the source's lock may run it. Errors that stop it, after which all commits are kept:
+ * Reads a source until nothing is left to do: open orders; with `serves.slots` also slots and hints, with `serves.agenda` also the best
+ * questions, for as long as it runs. Only the holder of the source's lock may run it. Errors that stop it, after which all commits are kept:
  * `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`.
  */
 export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal, goesOn = false): Promise<void> {
@@ -260,6 +260,6 @@ async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'
  * request in flight.
  */
 function leaveQueue(loop: Loop): void {
-  for (const { room, abort } of readingTasks(loop).flatMap(task => [...task.underWay]))
-    if (room.signal.aborted) abort.abort(room.signal.reason);
+  for (const { stopAsking, abort } of readingTasks(loop).flatMap(task => [...task.underWay]))
+    if (stopAsking.signal.aborted) abort.abort(stopAsking.signal.reason);
 }

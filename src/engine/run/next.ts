@@ -9,8 +9,8 @@ import { refill, spend, startPace, waitFor } from '../agenda/pace.ts';
 import { isKnownAbsent, plan } from '../agenda/plan.ts';
 import { best, type Question, questionsOf } from '../agenda/questions.ts';
 import { lackedByCover } from '../conclude/settle-missing.ts';
+import { countsAfterCover, mayHideRows } from '../coverage/hidden-rows.ts';
 import { oldestProof, partition, rowsProven } from '../coverage/list.ts';
-import { countsAfterCover, mayHideRows } from '../coverage/recount.ts';
 import { doubtCounts } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
 import { isIdOrdered } from '../profile/strategy.ts';
@@ -29,7 +29,7 @@ const LATER_MS = 2 * SECOND;
 /** Windows of a list are cut anew so often. */
 const CUT_EVERY_MS = HOUR;
 
-/** Demands first, by lane; else the best question of all lists, if the pace allows one. */
+/** Tasks first, by lane; else the best question of all lists, if the pace allows one. */
 export function next(state: State): Act {
   const shares = shareLimit(state);
   if (shares) return shares;
@@ -63,7 +63,7 @@ const spareFor = ({ tasks }: State, { lane }: Task): number =>
 const below = ({ tasks }: State, { resource, lane }: Task): UnderWay[] =>
   tasks
     .filter(other => other.resource === resource && rankOf(other.lane) > rankOf(lane))
-    .flatMap(other => [...other.underWay].filter(({ room }) => !room.signal.aborted));
+    .flatMap(other => [...other.underWay].filter(({ stopAsking }) => !stopAsking.signal.aborted));
 
 /** An error in what a list has stored fails what is done for it. */
 function orFailure<T>(task: Task, decide: () => T): T | Act {
@@ -139,8 +139,8 @@ function distrust(task: Task): Act | null {
 }
 
 /**
- * Whether rows that all windows lack wait for the count, or what the source counts beyond the stored rows lies in no window: the task has read
- * everything, or new rows of the list cannot have been overlooked.
+ * Whether the count must be asked for at the end: rows that all windows lack wait for it, or the source may count rows that no window shows, and
+ * the task has read all that could explain them otherwise.
  */
 function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boolean {
   if (!reportOnly && !state.countAsked && countsAfterCover(resource) && lackedByCover(resource) > 0) return true;

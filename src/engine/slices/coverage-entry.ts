@@ -5,7 +5,7 @@ export interface Entry {
   readonly slice: Slice;
   /** Epoch milliseconds of the grant of the first request of the last reading that proved it; null: never read in full. */
   readonly provenAt: number | null;
-  /** The last reading of any kind; for slices that prove no range. */
+  /** Epoch milliseconds of the grant of the first request of the last reading, whether it proved the slice or not. */
   readonly readAt: number | null;
   /** Requests the last reading cost. */
   readonly requests: number;
@@ -15,6 +15,7 @@ export interface Entry {
   readonly hoursWatched: number;
   /** It is due from this moment on (epoch ms): a hint pointed to it, or a reading left a doubt. */
   readonly dueSince: number | null;
+  /** Why it is due, or why its last reading did not prove it; of a list that the source does not offer, that. */
   readonly dueReason: string | null;
 }
 

@@ -8,7 +8,7 @@ import { type Slice, sliceText } from '../slices/slice.ts';
 import { applyEvent, type TaskEvent } from './apply-event.ts';
 import { NEW_STATE, type TaskState } from './task-state.ts';
 
-/** An order, a slot or hints being served: a resource, what to read of it, and the results so far. */
+/** An order, a slot or hints being served, or a list's questions between slots: a resource, what to read of it, and the results so far. */
 export interface Task extends Wish {
   readonly resource: Resource;
   readonly runId: string;
@@ -37,7 +37,8 @@ export interface Task extends Wish {
 /** A slice being read. Its cursor holds the committed position, where the next reading continues. */
 export interface UnderWay {
   /** Once aborted, the reading sends no more requests; answers in flight are still committed. */
-  readonly room: AbortController;
+  readonly stopAsking: AbortController;
+  /** Once aborted, the reading ends at once. */
   readonly abort: AbortController;
 }
 

@@ -34,7 +34,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
   limit: { ignored: 'ignores the requested page size', honoured: 'returns as many rows as requested' },
   ids: { no: 'rows have no id', yes: 'every row has an id' },
   dates: { no: 'rows do not include their date' },
-  undated: { yes: 'some rows have no date' },
+  undated: { yes: 'some rows lie in no date window' },
   'date filter': { ignored: 'ignores the date filter' },
   'date bounds': { both: 'filters by date only with both dates' },
   'date from': { inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' },
@@ -47,6 +47,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
       ? 'the address of a row that was shown again had denied it'
       : `the address of a row last answered at ${value}`,
   'address shown': value => `the address of a row that the list lacked showed it at ${value.split(' ')[0]}`,
+  'list shown': value => `it showed a row that its date window lacked at ${value.split(' ')[0]}`,
   fields: value => `rows have ${value.split(',').length} of the known fields`,
   // The fields themselves are told by `field-drift.ts`.
   drift: value =>

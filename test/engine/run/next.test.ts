@@ -87,7 +87,7 @@ class Play {
     for (const other of resource.reading) if (overlap(other, slice)) throw new Error(`${sliceText(slice)} overlaps`);
     update(task, { kind: 'asked', choice, targets: openTargets(resource, task).slice(1) });
     resource.reading.add(slice);
-    const underWay = { room: new AbortController(), abort: new AbortController() };
+    const underWay = { stopAsking: new AbortController(), abort: new AbortController() };
     task.underWay.add(underWay);
     this.readings.push({ task, choice, underWay });
     this.granted++;
@@ -103,7 +103,7 @@ class Play {
     this.now += SECOND;
     if (counted) update(task, { kind: 'spent', requests: 1 });
     if (this.agenda && task.kind === 'agenda') this.agenda.asking.clear();
-    if (underWay.room.signal.aborted) return;
+    if (underWay.stopAsking.signal.aborted) return;
     const parts = asks === 'length' ? [] : [...partition(resource), ...watched(resource)];
     for (const entry of parts.filter(part => covers(slice, part.slice))) {
       const isProven = entry.slice.by === resource.strategy.partition && !task.reportOnly;
@@ -145,7 +145,7 @@ class Play {
         update(act.task, { kind: 'paused', until: act.until });
         return;
       case 'give way':
-        for (const { room } of act.readings) room.abort();
+        for (const { stopAsking } of act.readings) stopAsking.abort();
         return;
       case 'share':
         for (const [task, share] of act.shares) update(task, { kind: 'share taken', share });
@@ -237,7 +237,7 @@ test('a lower lane starts nothing on a list where a live demand waits for what i
         const { resource, lane } = act.task;
         const isStopped = play.readings.some(
           ({ task, underWay }) =>
-            task.resource === resource && rankOf(task.lane) >= rankOf(lane) && underWay.room.signal.aborted,
+            task.resource === resource && rankOf(task.lane) >= rankOf(lane) && underWay.stopAsking.signal.aborted,
         );
         expect(isStopped).toBe(false);
       }),

@@ -18,7 +18,7 @@ const NAMES = ['vienna', 'graz'];
 
 test('with one key for two sources, a list that was partly read is never done or fresh: start, start with a newer tick, SIGTERM, sync of another list', async () => {
   const sandbox = await openSandbox({
-    ...{ size: { customers: 20, invoices: 40, transactions: 3000 }, apiKey: KEY, rateLimit: 0, today: '2026-03-15' },
+    ...{ size: { customers: 20, invoices: 40, transactions: 9000 }, apiKey: KEY, rateLimit: 0, today: '2026-03-15' },
     latencyMs: 250,
     variants: { 'limit-max': '20-reject' },
   });
@@ -60,6 +60,7 @@ test('with one key for two sources, a list that was partly read is never done or
     const partlyRead = await partlyReadLists(database);
     expect(partlyRead).toContainEqual({ source: 'vienna', resource: 'transactions' });
     const status = await run(['status', '--source', 'vienna'], { env, cwd });
+    console.log(status.stdout);
     expect(status.stdout).toMatch(/^transactions +\d+ .* \d+ parts unread /m);
   });
   await sandbox.close();
@@ -75,9 +76,13 @@ async function hasEndedRun(database: Database): Promise<boolean> {
 
 /** An hour passes for the requests so far. */
 async function freeRequests(database: Database): Promise<void> {
+  // Without the lock, the services settle requests in another order, and one of us would be stopped.
   await database.query(
-    `update sluice.requests set granted_at = granted_at - interval '1 hour',
-      counts_until = counts_until - interval '1 hour', settled_at = settled_at - interval '1 hour'`,
+    `do $$ begin
+      lock table sluice.requests in share row exclusive mode;
+      update sluice.requests set granted_at = granted_at - interval '1 hour',
+        counts_until = counts_until - interval '1 hour', settled_at = settled_at - interval '1 hour';
+    end $$`,
   );
   await database.query('update sluice.runs set waiting_until = sluice.now() where waiting_until is not null');
 }

@@ -108,7 +108,7 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   await clock.advance(LAG_MS + SECOND);
   let states = await finish(world, kind, { whole: true });
   // Another reading confirms only that much later: a repair waits for it, a sync leaves it to the next.
-  const atLeast = showsDeletedRows(plan) ? READINGS_OF_SHOWN : 1;
+  const atLeast = showsLackedRows(plan) ? READINGS_OF_SHOWN : 1;
   let turns = 1;
   for (; turns < Math.max(kind === 'sync' ? await readingsNeeded(database) : 1, atLeast); turns++) {
     await clock.advance(LAG_MS + SECOND);
@@ -131,8 +131,11 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   if (!states.every(isDone)) problems.push(`the last ${kind} ended ${states.join(' | ')}`);
 }
 
-/** Addresses that show deleted rows are found out by readings that lack what they have just shown. */
-const showsDeletedRows = ({ variants }: Plan): boolean => (variants['deleted-address'] ?? 'as-said') !== 'as-said';
+/**
+ * Addresses that show deleted rows, and windows that leave out rows of the list, are found out by readings that lack what has just been shown.
+ */
+const showsLackedRows = ({ variants }: Plan): boolean =>
+  (variants['deleted-address'] ?? 'as-said') !== 'as-said' || variants.drafts === 'hidden';
 const READINGS_OF_SHOWN = 4;
 
 /** A reading may have lacked a record that was there: its count was not yet known to be wrong, or its answer lagged behind. */

@@ -25,7 +25,7 @@ export function launchReading(loop: Loop, task: Task, choice: Choice, now: numbe
   // One that only measures proves none of them.
   const before = choice.asks === 'length' ? new Map() : partsWithin(resource, choice.slice);
   const compared = comparedSoFar(task.state);
-  const underWay: UnderWay = { room: new AbortController(), abort: new AbortController() };
+  const underWay: UnderWay = { stopAsking: new AbortController(), abort: new AbortController() };
   task.underWay.add(underWay);
   const places = new Set<() => void>();
   const linked = linkSignals([loop.readerOf(task.lane).signal, underWay.abort.signal, task.abort.signal]);
@@ -77,7 +77,7 @@ async function noteFailure(
     return await leaveOut(loop, task, now).catch((cause: unknown) => noteFailure(loop, task, reading, cause));
   // A paused or cancelled order stops only its own readings.
   if (task.abort.signal.aborted && loop.fatal === null) return;
-  if (underWay.room.signal.aborted && isKind(error, 'stopped')) return;
+  if (underWay.stopAsking.signal.aborted && isKind(error, 'stopped')) return;
   try {
     failList(loop.engine, task, error, choice.slice);
     update(task, { kind: 'done', slices: [sliceText(choice.slice), ...before.keys()] });
@@ -101,12 +101,12 @@ const mayBeLeftOut = ({ engine, begunAt }: Loop, resource: Resource, now: number
   (mayBeAbsent(resource.job) || othersAnswering(resource, engine.resources, { at: now, begunAt }).length > 0);
 
 /** `places`: the admissions that its answers hold. The caller releases them when the reading ends or fails. */
-function stoppable(reader: Reader, { room }: UnderWay, places: Set<() => void>): Reader {
+function stoppable(reader: Reader, { stopAsking }: UnderWay, places: Set<() => void>): Reader {
   return {
     ...reader,
     admit: async ask => {
       const { value, release } = await reader.admit(() => {
-        if (room.signal.aborted) throw stopped(room.signal);
+        if (stopAsking.signal.aborted) throw stopped(stopAsking.signal);
         return ask();
       });
       const giveBack = () => {

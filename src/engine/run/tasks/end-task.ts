@@ -15,7 +15,7 @@ import { failList, type Task, update } from '../../task/task.ts';
 import { MOST_TRIES } from '../../task/task-state.ts';
 import { rest } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
-import { removeTask } from './open-tasks.ts';
+import { removeTask } from './task-list.ts';
 
 /**
  * Ends the run and the order of a task that has nothing left. With `slots`, an order that an outage ended stays open for the
@@ -93,9 +93,9 @@ function reportOf(task: Task, doubtful: readonly Entry[]) {
 /** Shares the remaining allowance among the other syncs. */
 function handOnAllowance(loop: Loop, task: Task): void {
   const { allowance } = task.state;
-  const rest = loop.tasks.filter(each => each.kind === 'sync');
+  const others = loop.tasks.filter(each => each.kind === 'sync');
   if (task.kind === 'sync' && allowance > 0)
-    for (const other of rest) update(other, { kind: 'allowance left', requests: allowance / rest.length });
+    for (const other of others) update(other, { kind: 'allowance left', requests: allowance / others.length });
 }
 
 /** Returns the targets that were not read to the stored hints. */

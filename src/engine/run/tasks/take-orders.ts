@@ -6,7 +6,7 @@ import { emptyHeld } from '../../../warehouse/rows/held-values.ts';
 import { placeOf } from '../../resource.ts';
 import { createTask, failList, type Task, update } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
-import { addTask, removeTask } from './open-tasks.ts';
+import { addTask, removeTask } from './task-list.ts';
 
 /** Creates tasks for open orders, drops the tasks of paused and cancelled ones, and tells the others how many deletions are accepted by now. */
 export async function takeOrders(loop: Loop, isServed: (order: Order) => boolean): Promise<void> {

@@ -3,7 +3,7 @@ import { lastSlotRuns, openSlots, type Slot, takeSlot } from '../../../warehouse
 import { createTask, update } from '../../task/task.ts';
 import { agendaTask } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
-import { addTask } from './open-tasks.ts';
+import { addTask } from './task-list.ts';
 
 /** Creates tasks for open slots, one per resource at a time. */
 export async function takeSlots(loop: Loop, now: number): Promise<void> {

@@ -20,7 +20,7 @@ export function longWait(loop: Loop): number | null {
   const { engine } = loop;
   const tasks = readingTasks(loop);
   // A live task blocked by a backfill sends no request itself. It may continue once the backfill makes room.
-  const waits = ({ underWay }: Task) => [...underWay].some(({ room }) => !room.signal.aborted);
+  const waits = ({ underWay }: Task) => [...underWay].some(({ stopAsking }) => !stopAsking.signal.aborted);
   const lane = LANES.find(each => tasks.some(task => task.lane === each && waits(task)));
   const left = lane === undefined ? 0 : engine.waiting.leftOf(lane);
   return left > WORTH_MS ? left : null;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import invoices from '../../../jobs/invoices.ts';
+import { mayHideRows, settlesDoubt } from '../../../src/engine/coverage/hidden-rows.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
-import { mayHideRows, settlesDoubt } from '../../../src/engine/coverage/recount.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';

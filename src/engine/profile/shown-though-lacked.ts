@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto';
+
+/** When one question showed a row although another had lacked it (epoch ms). */
+export interface ShownRow {
+  readonly key: string;
+  /** The reading that lacked it had ended then. */
+  readonly lackedAt: number;
+  readonly at: number;
+}
+
+/** The row that was shown last although it had been lacked, as a trait stores it: when, and a hash of its key. */
+export type LastShown = `${string} ${string}`;
+
+/**
+ * One of these rows, the one that was shown last if it is among them. `again`: a reading has lacked it once more since it was shown then, so the two
+ * questions differ about it for good. Null while the question may only repeat its answer.
+ */
+export function shownThoughLacked(
+  last: string | null,
+  rows: readonly ShownRow[],
+  lagMs: number,
+): { readonly row: ShownRow; readonly again: boolean; readonly value: LastShown } | null {
+  const [when = '', mark] = last?.split(' ') ?? [];
+  const known = rows.find(({ key }) => markOf(key) === mark);
+  const row = known ?? rows[0];
+  if (!row) return null;
+  const value: LastShown = `${new Date(row.at).toISOString()} ${markOf(row.key)}`;
+  const shownAt = known ? Date.parse(when) : Number.POSITIVE_INFINITY;
+  if (row.lackedAt > shownAt && row.at - shownAt > lagMs) return { row, again: true, value };
+  return row.at >= shownAt ? null : { row, again: false, value };
+}
+
+const markOf = (key: string): string => hash('sha256', key).slice(0, 16);
