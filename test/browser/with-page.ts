@@ -7,16 +7,7 @@ import { findChromium } from './find-chromium.ts';
 
 const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 800 } } as const;
 
-export interface Look {
-  readonly size: keyof typeof SIZES;
-  readonly scheme: 'light' | 'dark';
-}
-
-const DESKTOP: Look = { size: 'desktop', scheme: 'light' };
-
-const LOOKS: readonly Look[] = (['desktop', 'phone'] as const).flatMap(size =>
-  (['light', 'dark'] as const).map(scheme => ({ size, scheme })),
-);
+type Size = keyof typeof SIZES;
 
 /** Where screenshots are written; without it, none are. */
 const PICTURES = process.env.SLUICE_PICTURES;
@@ -36,12 +27,12 @@ const openBrowser = (): Promise<Browser> => {
 /** Brackets a tab of its own context; fails if the page reported an error. */
 export async function withPage<T>(
   fn: (page: Page, context: BrowserContext) => Promise<T>,
-  { size, scheme }: Look = DESKTOP,
+  size: Size = 'desktop',
   options: { javaScriptEnabled?: boolean } = {},
 ): Promise<T> {
   const context = await (await openBrowser()).newContext({
     viewport: SIZES[size],
-    colorScheme: scheme,
+    colorScheme: 'light',
     timezoneId: 'UTC',
     locale: 'en-US',
     ...options,
@@ -67,18 +58,24 @@ export async function lookAt(
   name: string,
   prepare: (page: Page) => Promise<void> = async () => undefined,
 ) {
-  for (const look of LOOKS) {
+  for (const size of Object.keys(SIZES) as Size[])
     await withPage(async page => {
       await page.goto(url);
       await prepare(page);
       await checkLook(page);
-      if (PICTURES === undefined) return;
-      mkdirSync(PICTURES, { recursive: true });
-      const file = join(PICTURES, `${name}-${look.size}-${look.scheme}`);
-      await page.screenshot({ path: `${file}.png` });
-      await page.screenshot({ path: `${file}-full.png`, fullPage: true });
-    }, look);
-  }
+      await takePicture(page, `${name}-${size}-light`);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await findViolations(page, COLOURS);
+      await takePicture(page, `${name}-${size}-dark`);
+    }, size);
+}
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  mkdirSync(PICTURES, { recursive: true });
+  const file = join(PICTURES, name);
+  await page.screenshot({ path: `${file}.png` });
+  await page.screenshot({ path: `${file}-full.png`, fullPage: true });
 }
 
 export async function checkLook(page: Page): Promise<void> {
@@ -86,9 +83,18 @@ export async function checkLook(page: Page): Promise<void> {
     '[document.documentElement.scrollWidth, window.innerWidth]',
   );
   expect(wide, `${page.url()} is wider than the screen`).toBeLessThanOrEqual(screen);
+  await findViolations(page);
+}
+
+/** The rules that the colour scheme can break. */
+const COLOURS = { runOnly: ['color-contrast', 'link-in-text-block'] };
+
+async function findViolations(page: Page, options: { runOnly?: readonly string[] } = {}): Promise<void> {
   // Evaluated, not added to the page, whose policy forbids scripts of others.
   await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<{ violations: readonly Violation[] }>('axe.run()');
+  const { violations } = await page.evaluate<{ violations: readonly Violation[] }>(
+    `axe.run(${JSON.stringify(options)})`,
+  );
   const found = violations.map(({ id, help, nodes }) => `${id}: ${help}\n${nodes.map(({ html }) => html).join('\n')}`);
   expect(found, page.url()).toEqual([]);
 }
