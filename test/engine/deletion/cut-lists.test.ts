@@ -33,13 +33,14 @@ async function check(database: Database, sandbox: Sandbox, resources: readonly T
 const idsOf = (sandbox: Sandbox, resource: 'tickets' | 'transactions' | 'invoices' | 'users'): number[] =>
   Array.from(sandbox.rows(resource), row => row.id).sort((a, b) => a - b);
 
-const CAPS = [4, 7, 11, 19, 37, 137, 300, 999, 1000, 1001, 2000];
+/** Beside those that the simulation draws at random. */
+const CAPS = [4, 11, 37, 300, 999, 2000];
 const PAGINGS = ['whole', 'no-meta'];
 const ORDERS = ['id-desc', 'id-asc'];
 /** Each cap with each paging, in one order after the other: every two of them meet. Large lists take long, so each of these has one paging. */
 const cases = PAGINGS.flatMap((paging, nth) =>
   CAPS.map((cap, index) => ({ cap, paging, order: ORDERS[(index + nth) % 2] as string })),
-).filter(({ cap, paging }) => cap < 999 || paging === PAGINGS[Math.floor(CAPS.indexOf(cap) / 2) % 2]);
+).filter(({ cap, paging }) => cap < 999 || paging === PAGINGS[CAPS.indexOf(cap) % 2]);
 
 test.each(cases)(
   'a list that shows at most $cap rows (paging=$paging, $order) loses no live row and is never called complete',

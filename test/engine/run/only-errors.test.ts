@@ -16,8 +16,8 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 vi.setConfig({ testTimeout: 180_000 });
 
 const ERRORS: Fault[] = ['json-500', 'html-502', 'json-503-seconds', 'drop', 'html-200', 'reset-body', 'cut-json'];
-const TICKS = 12;
-const EVERY_MS = 2 * HOUR;
+const TICKS = 6;
+const EVERY_MS = 4 * HOUR;
 
 test('a source that fails for a day gets few requests and one alert, and the next tick makes all rows equal', async () => {
   await withReceiver(async (alertUrl, alerts) => {

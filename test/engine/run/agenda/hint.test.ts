@@ -10,7 +10,7 @@ import { withDatabase } from '../../../support/database.ts';
 import { openEngine, serveOrders } from '../../../support/source.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
-const LIMIT = 400;
+const LIMIT = 150;
 const WINDOW_MS = 5 * MINUTE;
 /** Time stands still while a request is under way. */
 function noteGrants(budget: Budget, underWay: Set<string>): Budget {
@@ -32,7 +32,7 @@ test('a hint is served within seconds although the agenda uses the whole limit',
   await withDatabase(async database => {
     const underWay = new Set<string>();
     const clock = await createVirtualClock(database, undefined, { busy: () => underWay.size > 0 });
-    const sandbox = await openSandbox({ size: { customers: 100, invoices: 1000, transactions: 300 }, clock });
+    const sandbox = await openSandbox({ size: { customers: 60, invoices: 400, transactions: 120 }, clock });
     const engine = await openEngine(database, sandbox, {
       clock,
       limit: LIMIT,
