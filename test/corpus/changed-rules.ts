@@ -52,13 +52,13 @@ export function showsLastDayInPart({ step: { end }, io }: RecordedConclusion): b
 }
 
 /**
- * Rows were deleted because all windows of a counted list lacked them. The recorder's engine believed that; now the count of the list has to
- * agree, as a date filter may leave rows out.
+ * Rows were deleted because all windows lacked them. The recorder's engine believed that; now the list itself has to agree, by its count or by what it
+ * shows, as a date filter may leave rows out.
  */
-export function deletesUncounted({ list, io }: RecordedConclusion): boolean {
-  const { strategy, total } = listOf(list);
+export function deletesByWindows({ list, io }: RecordedConclusion): boolean {
+  const { strategy } = listOf(list);
   const deletes = io.some(([name, args]) => name === 'deleteRows' && (args as [string[]])[0].length > 0);
-  return deletes && strategy.partition === 'date' && strategy.confirmation === 'cover' && total !== null;
+  return deletes && strategy.partition === 'date' && strategy.confirmation === 'cover';
 }
 
 /** Whether a slot may still choose the slice. */

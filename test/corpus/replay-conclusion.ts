@@ -167,9 +167,7 @@ function replaySeen({ step, task, changed }: RecordedConclusion, list: List, sli
     return { key, slice, since: stampMs(since), changed: changed.includes(key), at: stampMs(step.readAt ?? since) };
   });
   const doubts = new Map(task.tries);
-  const undated = undatedRow(list, slice, seen);
-  // The recorder's engine did not remember which row a list had shown although its window lacked it.
-  const effects = observesOf(list, undated?.trait === 'list shown' ? null : undated);
+  const effects = observesOf(list, undatedRow(list, slice, seen));
   for (const { due } of contradictions(list, slice, seen, text => doubts.get(`doubt ${text}`) ?? 0)) {
     const forgotten = script.take<string[]>('forgetLacked') ?? [];
     if (forgotten.length > 0) effects.push(...coversOf({ put: due }));

@@ -17,6 +17,8 @@ it.each([
   '{"success": true, "data": {}, "meta": {"total_records": 0}}',
   '{"success": false, "message": "No records found"}',
   '{"success": false, "data": [], "message": "There are no results for this period."}',
+  '{"status": "success", "code": 200, "message": "Data retrieved successfully", "data": null}',
+  '{"success": false, "message": "Sorry, no matching items available in the selected date range"}',
 ])('%s is a list without rows', text => {
   expect(judge(200, text)).toMatchObject({ kind: 'success', body: { data: [] } });
   expect(judge(200, text, 'any')).not.toMatchObject({ body: { data: [] } });
@@ -30,6 +32,17 @@ it.each([
   '{"success": false, "message": "Invalid API key: no records"}',
   '{"success": false, "message": "You have no data permission"}',
   '{"success": false, "message": "No data source available"}',
+  '{"data": null, "message": "System is under maintenance"}',
+  '{"code": 403, "message": "You do not have permission", "data": null}',
+  '{"code": 500, "data": {}}',
+  '{"status": "fail", "data": {}}',
+  '{"success": true, "data": null, "message": "Subscription expired"}',
+  '{"success": true, "data": null, "message": "Keine Berechtigung"}',
+  '{"success": false, "message": "Your plan does not include this module. No data found."}',
+  '{"success": false, "message": "No data for your plan"}',
+  '{"success": false, "message": "Database error: sql: no rows in result set"}',
+  '{"success": false, "message": "Read replica unavailable, no results for now, try again later"}',
+  '{"success": false, "message": "You are not allowed to view invoices: no records found for user"}',
 ])('%s is none', text => {
   expect(['gone', 'success']).not.toContain(judge(200, text).kind);
 });

@@ -9,6 +9,7 @@ import { partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import {
   contradictions,
+  leftOutRow,
   type SeenAgain,
   shownByAddress,
   shownOnceMore,
@@ -218,8 +219,8 @@ async function settleSeen(
     return { key, slice, since: stampMs(since), changed: changed.has(key), at };
   });
   const list = resourceIn(effects);
-  const undated = undatedRow(list, slice, seen);
-  if (undated) await remember(tx, effects, task, undated);
+  const unseen = undatedRow(list, slice, seen) ?? leftOutRow(list, slice, seen);
+  if (unseen) await remember(tx, effects, task, unseen);
   const doubts = (text: string) => task.state.doubts.get(text) ?? 0;
   const hides = shownByAddress(slice, seen, doubts) ?? shownOnceMore(list, slice, seen);
   if (hides) await remember(tx, effects, task, hides);

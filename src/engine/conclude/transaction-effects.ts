@@ -104,6 +104,7 @@ const KEEPS_READINGS: readonly Observation['trait'][] = [
   'address answered',
   'address shown',
   'list shown',
+  'left out',
   'end',
   'date from',
   'date to',

@@ -89,9 +89,12 @@ export function holdsRows(list: List, slice: Slice): boolean {
   return parts.length === 0 || parts.some(entry => entry.rows !== 0);
 }
 
-/** Whether the unfiltered list must be asked before a cover confirms: it shows a row, or counts it, that lies in no window. */
+/**
+ * Whether the unfiltered list must be asked before a cover confirms: it may show a row that lies in no window. Where it is counted and rows show their
+ * date, that is left to the count.
+ */
 export const needsUnfiltered = ({ strategy, total }: List): boolean =>
-  strategy.oneAnswerShowsAll || (strategy.membership === 'window' && total !== null);
+  strategy.oneAnswerShowsAll || (strategy.partition === 'date' && (strategy.membership === 'window' || total === null));
 
 /**
  * As of when the readings of all slices show the source (epoch ms), however far their answers lag behind it: what was missing before that is

@@ -37,6 +37,8 @@ export function contradictions(
   doubts: (slice: string) => number,
 ): Contradiction[] {
   if (renews(list, slice) || list.strategy.membership === 'window') return [];
+  // What the date filter leaves out contradicts no window.
+  if (list.profile.leavesOut && slice.by !== 'one') return [];
   // One row is enough to contradict a reading.
   const readings = new Map(seen.filter(row => !row.changed).map(row => [`${row.slice} ${row.since}`, row]));
   return [...readings.values()].flatMap(row => {
@@ -70,27 +72,26 @@ export function shownOnceMore(list: List, slice: Slice, seen: readonly SeenAgain
   return row ? addressShows(list.profile, { ...row, lackedAt: row.since }, list.lagMs ?? 0) : null;
 }
 
-/**
- * A row that no window shows, although another question does. Where rows do not show their date, every window lacked it. Where they do, its own window
- * lacked it again and again: the date filter leaves it out.
- */
+/** Where rows do not show their date: a row that every window lacked and the list shows has no date. */
 export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
+  if (renews(list, slice) || list.strategy.membership !== 'window') return null;
+  const undated = seen.find(row => isLackedByAll(list, row));
+  if (!undated) return null;
+  const evidence = `${sliceText(slice)} shows row ${undated.key}, which no window of all time does`;
+  return { trait: 'undated', value: 'yes', evidence };
+}
+
+/** Where they do: a row that its own window lacks again and again, and another question shows, is left out by the date filter. */
+export function leftOutRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
   const { strategy, profile, lagMs = 0 } = list;
-  if (renews(list, slice) || slice.by === 'one' || strategy.partition !== 'date' || profile.hasUndated) return null;
-  const undated = (key: string, evidence: string): Observation => ({
-    ...{ trait: 'undated', value: 'yes' },
-    evidence: `${sliceText(slice)} shows row ${key}, which ${evidence}`,
-  });
-  if (strategy.membership === 'window') {
-    const row = seen.find(each => isLackedByAll(list, each));
-    return row ? undated(row.key, 'no window of all time does') : null;
-  }
+  const isOther = !renews(list, slice) && slice.by !== 'one' && strategy.membership === 'date';
+  if (!isOther || strategy.partition !== 'date' || profile.leavesOut) return null;
   const unchanged = seen.filter(row => !row.changed && parseSlice(row.slice).by === 'date');
   const rows = unchanged.map(({ key, since, at }) => ({ key, lackedAt: since, at }));
   const shown = shownThoughLacked(profile.listShown, rows, lagMs);
   if (shown === null) return null;
-  if (shown.again) return undated(shown.row.key, 'its date window lacks again and again');
   const evidence = `${sliceText(slice)} shows row ${shown.row.key}, which its date window lacked`;
+  if (shown.again) return { trait: 'left out', value: 'yes', evidence: `${evidence} again and again` };
   return { trait: 'list shown', value: shown.value, evidence };
 }
 

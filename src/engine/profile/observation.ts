@@ -31,8 +31,10 @@ export interface Traits {
   'lacked by value': string;
   /** Rows come without their date. */
   dates: 'no';
-  /** Some rows lie in no window: they have no date, or the date filter leaves them out, such as drafts. */
+  /** Some rows have no date that a window could ask for. */
   undated: 'yes';
+  /** The date filter leaves out rows that the list shows, such as drafts. */
+  'left out': 'yes';
   'date filter': 'ignored';
   /** `both`: the filter works only with both dates. */
   'date bounds': 'both';

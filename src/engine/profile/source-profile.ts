@@ -31,6 +31,8 @@ export interface SourceProfile {
   readonly addressAnswered: string | null;
   readonly addressShown: string | null;
   readonly listShown: string | null;
+  /** The date filter leaves out rows that the list shows. */
+  readonly leavesOut: boolean;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;
   readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | null;
@@ -68,6 +70,7 @@ export const UNKNOWN: SourceProfile = {
   addressAnswered: null,
   addressShown: null,
   listShown: null,
+  leavesOut: false,
   fields: new Set(),
   drift: null,
   counts: null,
@@ -140,6 +143,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return { addressShown: value };
     case 'list shown':
       return { listShown: value };
+    case 'left out':
+      return { leavesOut: true };
     case 'fields':
       return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
     case 'drift':

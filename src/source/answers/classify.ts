@@ -75,19 +75,29 @@ function saysNoRecord(body: Record<string, unknown> | undefined, status: number)
 
 const NO_RECORD = /\bnot found\b|\bno such\b|\bdoes not exist\b|\bdoesn't exist\b|\bno record/i;
 
-/** How a list without rows may answer other than with an empty one or 404. */
+/**
+ * How a list without rows may answer other than with an empty one or 404: with words that say so and nothing else, or, if it says nothing or that
+ * all went well, without a list.
+ */
 function saysNoRows(body: Record<string, unknown> | undefined): boolean {
   if (body === undefined || refusesKey(body)) return false;
   if (body.data instanceof Object && Object.keys(body.data).length > 0) return false;
-  if (saysFailure(body, 'list')) {
-    const message = beginning(said(body, ''));
-    return NO_ROWS.test(message) && !DENIES_ACCESS.test(message);
-  }
-  return body.data === null || isObject(body.data);
+  const message = beginning(said(body, ''));
+  if (NO_ROWS.test(message)) return true;
+  const isEmpty = body.data === null || isObject(body.data);
+  return isEmpty && !saysFailure(body, 'list') && [message, body.status, body.code].every(saysNothing);
 }
 
+/** "No records found", perhaps for what was asked; but not "No data for your plan", nor "Account suspended. No records found." */
 const NO_ROWS =
-  /\bno (?:matching )?(?:records?|results?|rows?|entries|items|data|matches)(?: (?:were |was )?(?:found|match(?:ed)?|for|in)\b|[.!]?$)/i;
+  /^(?:sorry, )?(?:there (?:are|is|were) )?no (?:matching )?(?:records?|results?|rows?|entries|items|data|matches)(?: (?:were |was )?(?:found|available|match(?:ed)?))?(?: (?:for|in|match(?:ing|es)?) (?:this|the|these|your) (?:given |selected |requested )?(?:date )?(?:filters?|period|query|criteria|search|range|dates?|request|page))?[.!]?$/i;
+
+/** A message, status or code that is absent, or that no failure has. */
+const saysNothing = (said: unknown): boolean =>
+  said === undefined || said === null || said === '' || ALL_WELL.test(String(said));
+
+const ALL_WELL =
+  /^(?:ok|success(?:ful(?:ly)?)?|true|[01]|2\d\d|(?:data|list|records?) (?:retrieved|fetched|loaded|listed)(?: successfully)?)[.!]?$/i;
 
 const NO_CONTENT = new Set([204, 205]);
 const NEEDS = {

@@ -17,7 +17,7 @@ test('each list is described in one sentence, with its traits always in the same
   expect(describeProfile(traits)).toEqual([
     { list: 'customers', words: 'newest id first; page size 100' },
     { list: 'invoices', words: 'one response without pages; ignores the date filter; ignores the status filter' },
-    { list: 'transactions', words: 'rows have no id; some rows lie in no date window' },
+    { list: 'transactions', words: 'rows have no id; some rows have no date' },
   ]);
   expect(describeProfile([...traits].reverse().sort((a, b) => (a.resource < b.resource ? -1 : 1)))).toEqual(
     describeProfile(traits),
