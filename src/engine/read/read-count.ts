@@ -1,4 +1,5 @@
 import { isKind } from '../../errors.ts';
+import type { Observation } from '../profile/observation.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { fetchPage, firstLimit, type Reader } from './fetch-page.ts';
@@ -14,7 +15,7 @@ const ALL_TIME = [
 
 /**
  * Counts the list and reads its newest end once more. If its windows together are counted with as many rows as the list, just before and just
- * after, the date filter leaves none out: neither drafts nor rows without a date.
+ * after, the date filter leaves none out: neither drafts nor rows without a date. If with fewer, it does.
  */
 export async function* readCount(reader: Reader, task: Task): AsyncGenerator<Step, void, Committed> {
   const { dates, profile } = task.resource;
@@ -35,16 +36,28 @@ export async function* readCount(reader: Reader, task: Task): AsyncGenerator<Ste
     }
     return sum;
   };
-  const isComparable = dates !== undefined && profile.counts === null;
-  const before = isComparable ? await count({ by: 'newest' }, {}) : undefined;
+  const before = dates !== undefined && profile.counts === null ? await count({ by: 'newest' }, {}) : undefined;
   const inWindows = before === undefined ? undefined : await countWindows().catch(unlessRefused);
   const reading = readNewest(reader, task, 1);
   for (let next = await reading.next(); !next.done; ) {
     const step = next.value;
-    const windowsHoldAll = inWindows === undefined ? undefined : before === inWindows && before === step.total;
-    next = await reading.next(yield { ...step, requests: step.requests + requests, windowsHoldAll });
+    const isComparable = before !== undefined && inWindows !== undefined && before === step.total;
+    next = await reading.next(
+      yield {
+        ...step,
+        requests: step.requests + requests,
+        windowsHoldAll: isComparable && before === inWindows,
+        learnt: [...(step.learnt ?? []), ...(isComparable && inWindows < before ? [leavesOut(before, inWindows)] : [])],
+      },
+    );
   }
 }
+
+const leavesOut = (inList: number, inWindows: number): Observation => ({
+  trait: 'left out',
+  value: 'yes',
+  evidence: `the list counts ${inList} rows, its date windows ${inWindows}`,
+});
 
 /** A source may refuse windows so long. */
 function unlessRefused(error: unknown): undefined {

@@ -30,8 +30,8 @@ export interface Step {
   readonly end?: End;
   /** The list's own count of its unfiltered rows; null if the answer gave none. */
   readonly total?: number | null;
-  /** Whether the source counts as many rows in windows as in the whole list, so that they leave none out; undefined if that cannot be compared. */
-  readonly windowsHoldAll?: boolean | undefined;
+  /** Whether the source was seen to count as many rows in windows as in the whole list, so that they leave none out. Default: false. */
+  readonly windowsHoldAll?: boolean;
   readonly learnt?: readonly Observation[];
   /** Absent where the answer is none of the list. */
   readonly fields?: AnswerFields;

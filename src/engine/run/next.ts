@@ -143,8 +143,11 @@ function distrust(task: Task): Act | null {
  * the task has read all that could explain them otherwise.
  */
 function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boolean {
-  if (!reportOnly && !state.countAsked && countsAfterCover(resource) && lackedByCover(resource) > 0) return true;
   const readsAll = kind === 'sync' || (kind === 'verify' && !reportOnly);
+  // Others have no count from before the cover: theirs agrees only with that of the windows.
+  const mayAgree = readsAll || (resource.profile.counts === null && !resource.profile.leavesOut);
+  if (!reportOnly && !state.countAsked && mayAgree && countsAfterCover(resource) && lackedByCover(resource) > 0)
+    return true;
   if (!mayHideRows(resource) || (resource.total == null && kind !== 'verify')) return false;
   const knowsNew = isIdOrdered(resource.profile) && reachedKnownRows(resource);
   const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since;

@@ -151,6 +151,28 @@ test.each(['matching', 'unfiltered'] as const)(
   },
 );
 
+test('once the windows are counted with fewer rows than the list, no tick asks for that count again', async () => {
+  await withGrowingList(async ({ clock, database, engine, sandbox, insert }) => {
+    const draft = insert(isDraft);
+    await serveTick(engine);
+    for (const from of [0, 40, 80]) {
+      editOthers(sandbox, from);
+      await clock.advance(15 * MINUTE);
+      await serveTick(engine);
+    }
+    const requests: number[] = [];
+    for (let tick = 0; tick < 4; tick++) {
+      await clock.advance(15 * MINUTE);
+      if (tick < 2) await serveOrders(engine, 'backfill');
+      const before = sandbox.stats.total;
+      await serveTick(engine, 0, null);
+      requests.push(sandbox.stats.total - before);
+    }
+    expect(await isStored(database, draft)).toBe(true);
+    expect(Math.max(...requests.slice(2))).toBeLessThanOrEqual(2);
+  });
+});
+
 test('a list that stops earlier than its windows loses none of the rows that they show, although it shows drafts that they leave out', async () => {
   await withGrowingList(async ({ clock, database, engine, sandbox, insert }) => {
     const draft = insert(isDraft);
