@@ -41,7 +41,10 @@ const NOWHERE = { write: () => true } as unknown as NodeJS.WritableStream;
 /** The functions that apply regular expressions to a source's text, by their file below `src`. */
 const FED: Record<string, readonly ((text: string) => unknown)[]> = {
   'next-steps.ts': [shellWord],
-  'source/answers/classify.ts': [text => answer(302, '', { location: text })],
+  'source/answers/classify.ts': [
+    text => answer(302, '', { location: text }),
+    text => classify({ status: 200, headers: {}, text: JSON.stringify({ data: null, message: text }) }, 'list', known),
+  ],
   'source/answers/envelope.ts': [
     deniesSuccess,
     holdsError,

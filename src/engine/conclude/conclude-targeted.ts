@@ -3,7 +3,7 @@ import type { Db } from '../../warehouse/database/database.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
-import { needsUnfiltered, oldestProof } from '../coverage/list.ts';
+import { oldestProof } from '../coverage/list.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
@@ -38,14 +38,15 @@ export async function concludeTargeted(
       readTargeted(resourceIn(effects), entry, { at, rows: seen.length + unreadable.length, changed }),
     );
   }
-  if (task.state.countAsked && slice.by === 'newest' && total != null && countsAfterCover(resource)) {
-    // Where the windows are not counted like the list, its count from before the cover must agree: so the task has read all of it.
-    const isBefore = (oldestProof(resourceIn(effects)) ?? 0) >= task.since;
-    if (windowsHoldAll || isBefore) await settleCovered(tx, effects, task, counts, windowsHoldAll ? null : total);
+  if (slice.by === 'newest' && resource.strategy.partition === 'date') {
+    // Where nothing is counted, what the list shows is not missing any more, and no longer casts doubt on the windows that lacked it.
+    if (!countsAfterCover(resource)) await settleCovered(tx, effects, task, counts, null);
+    else if (task.state.countAsked && total != null) {
+      // Where the windows are not counted like the list, its count from before the cover must agree: so the task has read all of it.
+      const isBefore = (oldestProof(resourceIn(effects)) ?? 0) >= task.since;
+      if (windowsHoldAll || isBefore) await settleCovered(tx, effects, task, counts, windowsHoldAll ? null : total);
+    }
   }
-  // What all windows lack and the list shows is not missing any more, and no longer casts doubt on the windows that lacked it.
-  if (slice.by === 'newest' && needsUnfiltered(resource) && !countsAfterCover(resource))
-    await settleCovered(tx, effects, task, counts, null);
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);

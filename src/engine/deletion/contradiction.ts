@@ -84,8 +84,8 @@ export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[])
 /** Where they do: a row that its own window lacks again and again, and another question shows, is left out by the date filter. */
 export function leftOutRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
   const { strategy, profile, lagMs = 0 } = list;
-  const isOther = !renews(list, slice) && slice.by !== 'one' && strategy.membership === 'date';
-  if (!isOther || strategy.partition !== 'date' || profile.leavesOut) return null;
+  if (strategy.partition !== 'date' || strategy.membership === 'window' || profile.leavesOut) return null;
+  if (renews(list, slice) || slice.by === 'one') return null;
   const unchanged = seen.filter(row => !row.changed && parseSlice(row.slice).by === 'date');
   const rows = unchanged.map(({ key, since, at }) => ({ key, lackedAt: since, at }));
   const shown = shownThoughLacked(profile.listShown, rows, lagMs);

@@ -93,8 +93,8 @@ const NO_ROWS =
   /^(?:sorry, )?(?:there (?:are|is|were) )?no (?:matching )?(?:records?|results?|rows?|entries|items|data|matches)(?: (?:were |was )?(?:found|available|match(?:ed)?))?(?: (?:for|in|match(?:ing|es)?) (?:this|the|these|your) (?:given |selected |requested )?(?:date )?(?:filters?|period|query|criteria|search|range|dates?|request|page))?[.!]?$/i;
 
 /** A message, status or code that is absent, or that no failure has. */
-const saysNothing = (said: unknown): boolean =>
-  said === undefined || said === null || said === '' || ALL_WELL.test(String(said));
+const saysNothing = (text: unknown): boolean =>
+  text === undefined || text === null || text === '' || ALL_WELL.test(String(text));
 
 const ALL_WELL =
   /^(?:ok|success(?:ful(?:ly)?)?|true|[01]|2\d\d|(?:data|list|records?) (?:retrieved|fetched|loaded|listed)(?: successfully)?)[.!]?$/i;
