@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { date, decimal, defineJob, integer, list, text, timestamp } from '../../src/engine/job.ts';
 import { declareTable } from '../../src/engine/records/declare-table.ts';
-import type { Database, Db } from '../../src/warehouse/database/database.ts';
+import type { Database, Transaction } from '../../src/warehouse/database/database.ts';
 import { markMissing } from '../../src/warehouse/rows/missing-rows.ts';
 import { type Table, tableIn } from '../../src/warehouse/rows/tables.ts';
 import { type Row, writeRows } from '../../src/warehouse/rows/write-rows.ts';
@@ -58,7 +58,7 @@ export function parcel(
   };
 }
 
-export const inTransaction = <T>(database: Database, fn: (tx: Db) => Promise<T>): Promise<T> =>
+export const inTransaction = <T>(database: Database, fn: (tx: Transaction) => Promise<T>): Promise<T> =>
   database.transaction(fn);
 
 /** Every row with its children, as people see them. */

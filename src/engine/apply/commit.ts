@@ -43,12 +43,7 @@ export async function commit(
         written.push(effects);
         bookings.push(bookingOf(effects, group));
       }
-      const note = seenTime.asking();
-      const booked = await bookCommit(tx, source, bookings);
-      note(booked.at);
-      // What was granted after the clock was put back seems older than what is stored, and what was granted before is dated ahead.
-      seenTime.check();
-      return booked.cursors;
+      return bookCommit(tx, source, bookings, seenTime);
     },
     // The zone costs a statement, and only such a column depends on it.
     byResource.some(([resource]) => holdsStamps(resource)) ? { timeZone } : {},

@@ -1,4 +1,4 @@
-import { type Db, rollbackTo, savepoint } from '../../warehouse/database/database.ts';
+import { rollbackTo, savepoint, type Transaction } from '../../warehouse/database/database.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import { type Row, type WriteResult, writeRows } from '../../warehouse/rows/write-rows.ts';
 import { oldestProof } from '../coverage/list.ts';
@@ -30,7 +30,7 @@ export type Judge = (rows: {
  * empty stored values are written as they are.
  */
 export async function writeOrSetAside(
-  tx: Db,
+  tx: Transaction,
   resource: Resource,
   steps: readonly Step[],
   { rowByRow, judge }: { rowByRow: boolean; judge?: Judge },

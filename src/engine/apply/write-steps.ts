@@ -1,5 +1,5 @@
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
-import { type Db, rollbackTo, savepoint } from '../../warehouse/database/database.ts';
+import { rollbackTo, savepoint, type Transaction } from '../../warehouse/database/database.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { holdLosses } from '../changes/hold-losses.ts';
@@ -17,7 +17,7 @@ import { type Judge, type Written, writeOrSetAside } from './write-or-set-aside.
 
 /** Writes the rows of the steps of one resource, and applies what follows from each step. */
 export async function writeSteps(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   steps: readonly Step[],
   options: { rowByRow: boolean },
@@ -35,7 +35,7 @@ export async function writeSteps(
 type Options = { readonly rowByRow: boolean; readonly results: Map<Step, Committed> };
 
 /** Stores what the answer shows about the list, even if its rows are only compared. */
-async function rememberStep(tx: Db, effects: TransactionEffects, step: Step): Promise<void> {
+async function rememberStep(tx: Transaction, effects: TransactionEffects, step: Step): Promise<void> {
   const { resource, task, total } = step;
   for (const observation of [
     ...((step.learnt ?? []) as readonly Observation[]),
@@ -52,7 +52,7 @@ async function rememberStep(tx: Db, effects: TransactionEffects, step: Step): Pr
 }
 
 async function storeSteps(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   steps: readonly Step[],
   { rowByRow, results }: Options,
@@ -100,7 +100,7 @@ async function storeSteps(
 
 /** Writes the rows to see what would change, and rolls back. Of the rest, only new sizes and splits of slices are kept. */
 async function compareSteps(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   steps: readonly Step[],
   { rowByRow, results }: Options,
@@ -127,7 +127,12 @@ async function compareSteps(
   }
 }
 
-async function setAside(tx: Db, effects: TransactionEffects, step: Step, bad: readonly BadRecord[]): Promise<void> {
+async function setAside(
+  tx: Transaction,
+  effects: TransactionEffects,
+  step: Step,
+  bad: readonly BadRecord[],
+): Promise<void> {
   if (bad.length === 0) return;
   const { resource } = effects;
   const shownBy = { slice: sliceText(step.slice), startedAt: startOf(step) };

@@ -1,5 +1,5 @@
 import { stampMs } from '../../clock.ts';
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Transaction } from '../../warehouse/database/database.ts';
 import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import {
@@ -37,7 +37,7 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
  * end that applies instead if what it lacked is doubted (`doubtIn`); null if it is proven, or read again because only its edges are in doubt.
  */
 export async function concludeProven(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   step: Ended<'proven'>,
   outcome: Outcome,
@@ -83,7 +83,7 @@ export async function concludeProven(
 
 /** Why the stored rows that a window lacked may be there all the same, and what follows instead; null if they are missing. */
 async function doubtIn(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   step: Ended<'proven'>,
   lacked: readonly LackedRow[],
@@ -121,7 +121,7 @@ interface Days {
 
 /** Null where rows do not lie in windows by their date. */
 async function daysOf(
-  tx: Db,
+  tx: Transaction,
   { resource: { dates, table, strategy }, seen }: Ended<'proven'>,
   lacked: readonly LackedRow[],
 ): Promise<Days | null> {
@@ -165,5 +165,5 @@ async function rowsOf(resource: Resource, interval: IdSlice, count: Count): Prom
   return rows;
 }
 
-const countIn = (tx: Db, resource: Resource, slice: Slice, startedAt: string | null): Promise<StoredCount> =>
-  countRows(tx, resource.table, membersOf(resource, slice), startedAt);
+const countIn = (tx: Transaction, resource: Resource, slice: Slice, startedAt: string | null): Promise<StoredCount> =>
+  countRows(tx.alone, resource.table, membersOf(resource, slice), startedAt);

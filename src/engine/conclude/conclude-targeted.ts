@@ -1,5 +1,5 @@
 import { stampMs } from '../../clock.ts';
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Transaction } from '../../warehouse/database/database.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
@@ -18,7 +18,7 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
  * become due.
  */
 export async function concludeTargeted(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   step: Ended<'targeted'>,
   { counts }: Outcome,
@@ -32,7 +32,7 @@ export async function concludeTargeted(
     value === null ? [] : (await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })).lacked;
   const entry = watchedEntry(resourceIn(effects), slice);
   if (entry) {
-    const changed = lacked.length + (await countBrought(tx, resource.table, seen, end.startedAt));
+    const changed = lacked.length + (await countBrought(tx.alone, resource.table, seen, end.startedAt));
     changeCoverage(
       effects,
       readTargeted(resourceIn(effects), entry, { at, rows: seen.length + unreadable.length, changed }),

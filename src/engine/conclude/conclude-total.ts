@@ -1,5 +1,5 @@
 import { stampMs } from '../../clock.ts';
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Transaction } from '../../warehouse/database/database.ts';
 import { sumsOf } from '../../warehouse/rows/stored-rows.ts';
 import { compareTotals } from '../coverage/control-totals.ts';
 import { monthRange } from '../slices/date-windows.ts';
@@ -8,13 +8,13 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
 
 /** Compares the source's totals for a month with those of the stored rows. */
 export async function concludeTotal(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   { resource, task, slice, end }: Ended<'total'>,
 ): Promise<void> {
   const { control } = resource.job;
   if (slice.by !== 'total' || task.reportOnly || !control || !resource.dates) return;
-  const stored = await sumsOf(tx, resource.table, resource.dates.field, monthRange(slice.month), control.sums);
+  const stored = await sumsOf(tx.alone, resource.table, resource.dates.field, monthRange(slice.month), control.sums);
   const totals = { said: end.said, stored, names: Object.keys(control.sums) };
   const { observed, ...change } = compareTotals(resourceIn(effects), slice, stampMs(end.startedAt), totals);
   if (observed) await remember(tx, effects, task, observed);

@@ -1,6 +1,6 @@
 import { stampMs } from '../../clock.ts';
 import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Transaction } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
@@ -35,7 +35,12 @@ import { membersOf, remove } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
-export async function conclude(tx: Db, effects: TransactionEffects, step: Step, outcome: Outcome): Promise<void> {
+export async function conclude(
+  tx: Transaction,
+  effects: TransactionEffects,
+  step: Step,
+  outcome: Outcome,
+): Promise<void> {
   const { resource, task, end } = step;
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
   effects.events.push([task, { kind: 'shown', rows: shown }]);
@@ -79,7 +84,7 @@ function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly
   return seen;
 }
 
-async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, outcome: Outcome): Promise<void> {
+async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: Ended, outcome: Outcome): Promise<void> {
   const { resource, task, slice, end } = step;
   switch (end.kind) {
     case 'proven': {
@@ -124,7 +129,7 @@ async function concludeEnd(tx: Db, effects: TransactionEffects, step: Ended, out
 
 /** A shorter window may show rows that others left out. */
 async function settleLeftOut(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   window: DateSlice,
@@ -143,7 +148,7 @@ async function settleLeftOut(
  * if it shows all stored rows of a day that another window, which reaches beyond it, has shown in full.
  */
 async function observeLastDay(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   day: Day,
@@ -157,7 +162,7 @@ async function observeLastDay(
       slice.by === 'date' && provenAt !== null && holds(slice, day) && (slice.to === null || slice.to > day),
   );
   if (!wasShown) return;
-  const { left, rows } = await compareRows(tx, resource.table, condition, seen);
+  const { left, rows } = await compareRows(tx.alone, resource.table, condition, seen);
   if (left.length > 0 || rows === 0) return;
   const evidence = `asked to ${day}, got all ${rows} rows of that day`;
   await remember(tx, effects, task, { trait: 'date to', value: 'inclusive', evidence });
@@ -172,20 +177,20 @@ const lowered = (field: string, rows: number): Observation => ({
 
 /** How many rows of each window are stored; null where rows do not show their date. */
 async function storedIn(
-  tx: Db,
+  tx: Transaction,
   resource: Resource,
   windows: readonly DateSlice[],
 ): Promise<{ slice: DateSlice; stored: number | null }[]> {
   if (resource.strategy.membership === 'window') return windows.map(slice => ({ slice, stored: null }));
   const parts = [];
   for (const slice of windows)
-    parts.push({ slice, stored: (await countRows(tx, resource.table, membersOf(resource, slice))).rows });
+    parts.push({ slice, stored: (await countRows(tx.alone, resource.table, membersOf(resource, slice))).rows });
   return parts;
 }
 
 /** The source answered 404 for the row's own address. */
 async function concludeGone(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   { resource, task, slice, end }: Ended<'gone'>,
   { counts }: Outcome,
@@ -206,7 +211,7 @@ async function concludeGone(
 
 /** Rows that are shown are no longer missing. If they contradict the reading that lacked them, that reading is in doubt. */
 async function settleSeen(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   step: Step,
   shown: readonly string[],

@@ -1,7 +1,7 @@
 import { SluiceError } from '../../errors.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Reached } from '../../source/paging/stable-reading.ts';
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Transaction } from '../../warehouse/database/database.ts';
 import { missingAmong, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
@@ -13,7 +13,7 @@ import { remember, type TransactionEffects } from './transaction-effects.ts';
 
 /** Judges the end that a reading of the list reached. Returns the lacked rows before the end, and those behind it if that is believed. */
 export async function settleEnd(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   reached: Reached,
@@ -52,7 +52,7 @@ export async function settleEnd(
 }
 
 /** When the last row was stored as it is now (epoch ms). */
-async function changeOf(tx: Db, { table }: Resource, { rows, last }: Reached): Promise<number | undefined> {
+async function changeOf(tx: Transaction, { table }: Resource, { rows, last }: Reached): Promise<number | undefined> {
   if (rows === null || isUnreadableKey(last)) return undefined;
   const [stored] = await readStoredAt(tx, table, [last]);
   return stored?.storedAt;

@@ -1,7 +1,7 @@
 import { stampMs } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
-import type { Db } from '../../warehouse/database/database.ts';
+import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { BELIEVED_AFTER, deleteRows, type RowLossLimit } from '../../warehouse/rows/delete-rows.ts';
@@ -48,12 +48,14 @@ const NOTHING: Compared = { left: [], rows: 0, changed: 0 };
 
 /** Stored rows of the slice that the reading lacked, as far as that is believed, and how many are stored in all. */
 export async function lackedRows(
-  tx: Db,
+  tx: Transaction,
   resource: Resource,
   { slice, seen, startedAt }: FullReading,
 ): Promise<Believed & { recent: readonly string[]; stored: StoredCount }> {
   const condition = membersOf(resource, slice);
-  const { left, ...stored } = condition ? await compareRows(tx, resource.table, condition, seen, startedAt) : NOTHING;
+  const { left, ...stored } = condition
+    ? await compareRows(tx.alone, resource.table, condition, seen, startedAt)
+    : NOTHING;
   const verdict = believed(left, { at: stampMs(startedAt), lagMs: resource.lagMs });
   const known = new Set(verdict.lacked);
   return { ...verdict, recent: left.filter(row => !known.has(row)).map(({ key }) => key), stored };
@@ -67,7 +69,7 @@ export type MayBe = (row: LackedRow) => Lack['unreadable'];
  * stored, and when its slice was last shown in full.
  */
 export async function unreadableIn(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   slice: Slice,
   keys: readonly string[],
@@ -82,7 +84,7 @@ export async function unreadableIn(
 
 /** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. */
 export async function settleLacked(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   {
@@ -134,7 +136,7 @@ export function lackClaims(
 
 /** If windows were cut anew, a row is lacking once every window was read since and none returned it. */
 export async function settleShownByNone(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   reading: Pick<FullReading, 'slice' | 'startedAt'>,
@@ -155,7 +157,7 @@ export async function settleShownByNone(
  * none, or where nothing has to be counted.
  */
 export async function settleCovered(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   counts: Counts,
@@ -200,7 +202,7 @@ const firstLack = ({ slice, since, unreadable }: SeenRow): Lack => ({
 
 /** A record that the cover showed and that is in quarantine without a row is one of those that the source counts. */
 async function countOf(
-  tx: Db,
+  tx: Transaction,
   resource: Resource,
   task: Task,
   { counted, missing, since }: { counted: number; missing: number; since: number },
@@ -213,7 +215,7 @@ async function countOf(
 
 /** Moves rows to the history. At the loss limit they stay missing, and the task fails. */
 export async function remove(
-  tx: Db,
+  tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   keys: readonly string[],

@@ -33,6 +33,8 @@ export interface SeenTime {
   restart(now: number): void;
   /** Call it before the database is asked, and the result with the time of its answer (epoch ms): others may be answered in between. */
   asking(): (now: number) => void;
+  /** The latest that was seen (epoch ms). */
+  readonly latest: number;
   readonly wasPutBack: boolean;
   /** Throws kind `stale` if the clock was put back. */
   check(): void;
@@ -54,6 +56,9 @@ export function createSeenTime(): SeenTime {
         wasPutBack ||= isBefore(now, before);
         latest = Math.max(latest, now);
       };
+    },
+    get latest() {
+      return latest;
     },
     get wasPutBack() {
       return wasPutBack;

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { Db } from '../database/database.ts';
-import { epochMs } from '../database/now.ts';
+import type { Transaction } from '../database/database.ts';
+import { epochMs, type SeenTime } from '../database/now.ts';
 import { type CoverageChange, coverageCtes } from './coverage.ts';
-import { type Cursor, type CursorMove, cursorCtes, moveWholeKeys, stale } from './cursors.ts';
+import { type Cursor, type CursorMove, cursorCtes, hasWholeKeys, moveWholeKeys, stale } from './cursors.ts';
 import { type RunCounts, runCtes } from './runs.ts';
 
 /** What a commit changes in the books of one resource. */
@@ -11,25 +11,41 @@ export interface Booking extends CursorMove, CoverageChange {
 }
 
 /**
- * Advances cursors, replaces coverage and adds to runs and orders, in the transaction that writes the rows. Returns the new cursors in the
- * same order, and when that was (epoch ms). Throws kind `stale` when another process has taken over one of them. SQL: one statement for everything.
+ * Advances cursors, replaces coverage and adds to runs and orders, as the last of a transaction; where nothing else was written, as a
+ * transaction of its own. Returns the new cursors in the same order. Throws kind `stale` when another process has taken over one of them, or
+ * the clock of the database was put back; then nothing is booked. SQL: one statement for everything.
  */
 export async function bookCommit(
-  tx: Db,
+  tx: Transaction,
   source: string,
   bookings: readonly Booking[],
-): Promise<{ cursors: Cursor[]; at: number }> {
-  const { rows } = await sql<{ resource: string; version: string; at: number }>`
-    with ${cursorCtes(source, bookings)}, ${coverageCtes(source, bookings)},
-      ${runCtes(bookings.flatMap(({ counts }) => counts))}
-    select resource, version, ${epochMs('committed_at')} as at from moved`.execute(tx);
+  seenTime: SeenTime,
+): Promise<Cursor[]> {
+  seenTime.check();
+  const isMore = bookings.some(hasWholeKeys);
+  const note = seenTime.asking();
+  // What was granted after the clock was put back seems older than what is stored, and what was granted before is dated ahead.
+  const isOn = sql<boolean>`${epochMs('sluice.now()')} >= ${Math.floor(seenTime.latest)}`;
+  const isOurs = sql<boolean>`(select holds from ours)`;
+  const { rows } = await sql<{ at: number; resource: string | null; version: string | null }>`
+    with ${cursorCtes(source, bookings, isOn)}, ${coverageCtes(source, bookings, isOurs)},
+      ${runCtes(
+        bookings.flatMap(({ counts }) => counts),
+        isOurs,
+      )}
+    select ${epochMs('o.now')} as at, h.resource, m.version from ours o left join held h on true left join moved m using (resource)`.execute(
+    isMore ? tx : tx.alone,
+  );
+  note(rows[0]?.at ?? Number.POSITIVE_INFINITY);
   const versions = new Map(rows.map(({ resource, version }) => [resource, version]));
+  const lost = bookings.find(({ resource }) => !versions.has(resource));
+  if (lost) throw stale({ source, resource: lost.resource });
+  if (rows.some(({ version }) => version === null)) seenTime.check();
   const moved: Cursor[] = [];
   for (const { resource, from, readings } of bookings) {
-    const version = versions.get(resource);
-    if (version === undefined) throw stale({ source, resource });
+    const version = versions.get(resource) as string;
     await moveWholeKeys(tx, { source, resource }, from, readings);
     moved.push({ version, readings });
   }
-  return { cursors: moved, at: rows[0]?.at ?? Number.POSITIVE_INFINITY };
+  return moved;
 }

@@ -60,8 +60,12 @@ export async function writeCoverage(
     await sql`with ${coverageCtes(source, [{ resource, removed, put }])} select`.execute(tx);
 }
 
-/** CTEs that replace coverage. Date bounds are stored with `infinity` for an open end. SQL: thousands of slices in one parameter. */
-export function coverageCtes(source: string, changes: readonly CoverageChange[]): RawBuilder<unknown> {
+/** CTEs that replace coverage on a condition. Date bounds are stored with `infinity` for an open end. SQL: thousands of slices in one parameter. */
+export function coverageCtes(
+  source: string,
+  changes: readonly CoverageChange[],
+  condition: RawBuilder<boolean> = sql`true`,
+): RawBuilder<unknown> {
   const gone = changes.flatMap(({ resource, removed, put }) => {
     const kept = new Set(put.map(entry => sliceText(entry.slice)));
     return removed.map(slice => ({ resource, slice: sliceText(slice) })).filter(({ slice }) => !kept.has(slice));
@@ -73,7 +77,7 @@ export function coverageCtes(source: string, changes: readonly CoverageChange[])
     uncovered as (
       delete from sluice.coverage c
       using jsonb_to_recordset(cast(${JSON.stringify(gone)} as jsonb)) as g(resource text, slice text)
-      where c.source = ${source} and c.resource = g.resource and c.slice = g.slice),
+      where ${condition} and c.source = ${source} and c.resource = g.resource and c.slice = g.slice),
     covered as (
       insert into sluice.coverage as c (source, resource, slice, date_from, date_to, id_from, id_to, proven_at, read_at,
         requests, rows, changed, hours_watched, due_since, due_reason)
@@ -82,6 +86,7 @@ export function coverageCtes(source: string, changes: readonly CoverageChange[])
       from jsonb_to_recordset(cast(${JSON.stringify(put)} as jsonb)) as d(resource text, slice text, "dateFrom" date, "dateTo" date,
         "idFrom" bigint, "idTo" bigint, "provenAt" float8, "readAt" float8, requests int, rows bigint, changed float8,
         "hoursWatched" float8, "dueSince" float8, "dueReason" text)
+      where ${condition}
       on conflict (source, resource, slice) do update set proven_at = excluded.proven_at, read_at = excluded.read_at,
         requests = excluded.requests, rows = excluded.rows, changed = excluded.changed, hours_watched = excluded.hours_watched,
         due_since = excluded.due_since, due_reason = excluded.due_reason)`;

@@ -116,8 +116,15 @@ export interface CursorMove {
   readonly runId: string | null;
 }
 
-/** CTEs that end in `moved`, with the `resource`, the new `version` and the time of each cursor that nobody else has moved. */
-export function cursorCtes(source: string, cursors: readonly CursorMove[]): RawBuilder<unknown> {
+/**
+ * CTEs that end in `held` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the condition is met) and
+ * `moved` (the new `version` of each; none unless `ours` holds).
+ */
+export function cursorCtes(
+  source: string,
+  cursors: readonly CursorMove[],
+  condition: RawBuilder<boolean>,
+): RawBuilder<unknown> {
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
     resource,
     version: from.version,
@@ -133,11 +140,13 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[]): RawB
         on c.source = ${source} and c.resource = m.resource and c.version = m.version
       -- In the order of \`takeCursors\`.
       order by c.resource for update of c),
+    ours as materialized (
+      select sluice.now() as now, ${condition} and (select count(*) from held) = ${cursors.length} as holds),
     moved as (
       update sluice.cursors c
-      set version = c.version + 1, readings = held.readings, position = held.position, committed_at = sluice.now(), run_id = held."runId"
-      from held where c.source = ${source} and c.resource = held.resource
-      returning c.resource, c.version, c.committed_at)`;
+      set version = c.version + 1, readings = held.readings, position = held.position, committed_at = ours.now, run_id = held."runId"
+      from held, ours where ours.holds and c.source = ${source} and c.resource = held.resource
+      returning c.resource, c.version)`;
 }
 
 /** What is stored of them. A report starts again in the next process. */
@@ -146,6 +155,10 @@ const stored = (readings: Cursor['readings']): Record<string, StoredReading> => 
   const { [WHOLE]: whole, ...others } = Object.fromEntries(kept);
   return whole ? { ...others, [WHOLE]: { ...whole, keys: [], seen: whole.keys.length } } : others;
 };
+
+/** Whether `moveWholeKeys` may have something to write. */
+export const hasWholeKeys = ({ from, readings }: Pick<CursorMove, 'from' | 'readings'>): boolean =>
+  WHOLE in from.readings || WHOLE in readings;
 
 /** Of a whole list, writes only the new keys: a reading appends its keys. */
 export async function moveWholeKeys(

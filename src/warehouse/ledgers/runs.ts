@@ -98,7 +98,7 @@ export interface RunCounts {
 }
 
 /** CTEs that add to the counters of runs and of their orders. Requests in flight when the run ended count too. */
-export function runCtes(all: readonly RunCounts[]): RawBuilder<unknown> {
+export function runCtes(all: readonly RunCounts[], condition: RawBuilder<boolean>): RawBuilder<unknown> {
   const data = all.map(({ runId, orderId, counts }) => ({ ...noCounts(), ...counts, runId, orderId }));
   return sql`
     counts as materialized (
@@ -107,6 +107,7 @@ export function runCtes(all: readonly RunCounts[]): RawBuilder<unknown> {
         sum(missing) as missing, sum(deleted) as deleted, sum(quarantined) as quarantined, sum(replaced) as replaced
       from jsonb_to_recordset(cast(${JSON.stringify(data)} as jsonb)) as n("runId" bigint, "orderId" bigint, requests int, slices int,
         "rowsRead" int, inserted int, updated int, unchanged int, revived int, missing int, deleted int, quarantined int, replaced int)
+      where ${condition}
       group by 1, 2),
     counted as (
       update sluice.runs r

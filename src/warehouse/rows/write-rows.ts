@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { isEmpty } from '../../engine/deletion/loss-limit.ts';
 import { arrayOf, bytesOf } from '../database/arrays.ts';
-import type { Db } from '../database/database.ts';
+import type { Db, Transaction } from '../database/database.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
 import { keepVersions, reviveRows } from './row-history.ts';
 import type { Column, Table } from './tables.ts';
@@ -56,7 +56,7 @@ const BATCH = 1000;
  * that was read later than the given one is left unchanged.
  */
 export async function writeRows(
-  tx: Db,
+  tx: Transaction,
   table: Table,
   rows: readonly Row[],
   context: WriteContext,
@@ -70,7 +70,7 @@ export async function writeRows(
   }
   const given = [...latest.values()];
   const isCompared = context.mostlyStored === true && table.hashed && !context.deep && given.length >= FEWEST_COMPARED;
-  const different = isCompared ? await differing(tx, table, given) : given;
+  const different = isCompared ? await differing(tx.alone, table, given) : given;
   result.unchanged += given.length - different.length;
   for (const batch of groupByShape(table, different)) {
     const altered = context.deep ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
@@ -90,7 +90,7 @@ export async function writeRows(
 const FEWEST_COMPARED = 20;
 
 /** The rows that are not stored with the same hash. */
-async function differing(tx: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
+async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
   const key = sql.id(table.key.name);
   const { rows: found } = await sql<{ key: string }>`
     select i.key::text as key
@@ -99,7 +99,7 @@ async function differing(tx: Db, table: Table, rows: readonly Row[]): Promise<Ro
       rows.map(row => row.key),
     )}, ${bytesOf(rows.map(row => row.hash))}) as i(key, hash)
     left join lateral (select s._hash from ${sql.id(table.schema, table.name)} s where s.${key} = i.key offset 0) t on true
-    where t._hash is distinct from i.hash`.execute(tx);
+    where t._hash is distinct from i.hash`.execute(db);
   const keys = new Set(found.map(row => row.key));
   return rows.filter(row => keys.has(row.key));
 }

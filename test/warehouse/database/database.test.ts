@@ -4,7 +4,7 @@ import pg from 'pg';
 import { expect, inject, test } from 'vitest';
 import { explain, type SluiceError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
-import { openDatabase } from '../../../src/warehouse/database/database.ts';
+import { type Db, openDatabase, type Transaction } from '../../../src/warehouse/database/database.ts';
 import { explainDatabaseError } from '../../../src/warehouse/database/database-errors.ts';
 import { ask } from '../../support/ask.ts';
 import { createTestDatabase, inDatabase, withDatabase } from '../../support/database.ts';
@@ -73,6 +73,31 @@ test('a transaction commits what it returns from and rolls back what it throws f
     ).rejects.toBe(mine);
     expect((await database.query('select n from t')).rows).toEqual([{ n: 1 }]);
     expect(database.pool.idleCount).toBe(database.pool.totalCount);
+  });
+});
+
+test('what a transaction sends alone does not begin it, and belongs to it once it has begun', async () => {
+  await withDatabase(async database => {
+    await database.query('create table t (n int)');
+    const begun = sql<{ begun: boolean }>`select now() < statement_timestamp() as begun, pg_sleep(0.001)`;
+    const isBegun = async (db: Db) => {
+      await sql`select pg_sleep(0.01)`.execute(db);
+      return (await begun.execute(db)).rows[0]?.begun;
+    };
+    const failed = database.transaction(async tx => {
+      expect(await isBegun(tx.alone)).toBe(false);
+      await sql`insert into t values (1)`.execute(tx.alone);
+      await sql`insert into t values (2)`.execute(tx);
+      expect(await isBegun(tx.alone)).toBe(true);
+      await sql`insert into t values (3)`.execute(tx.alone);
+      throw new TypeError('mine');
+    });
+    await expect(failed).rejects.toThrow('mine');
+    expect((await database.query('select n from t')).rows).toEqual([{ n: 1 }]);
+    const zone = (tx: Transaction) =>
+      sql<{ zone: string }>`select current_setting('TimeZone') as zone`.execute(tx.alone);
+    const { rows } = await database.transaction(zone, { timeZone: 'Europe/Vienna' });
+    expect(rows).toEqual([{ zone: 'Europe/Vienna' }]);
   });
 });
 

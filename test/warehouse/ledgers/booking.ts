@@ -1,4 +1,5 @@
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { createSeenTime } from '../../../src/warehouse/database/now.ts';
 import { type Booking, bookCommit } from '../../../src/warehouse/ledgers/book-commit.ts';
 import { type Cursor, takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
 import type { RunCounts } from '../../../src/warehouse/ledgers/runs.ts';
@@ -25,5 +26,5 @@ export async function takeCursor(database: Database, resource: string): Promise<
 /** Commits what was done for runs. */
 export async function bookCounts(database: Database, resource: string, counts: readonly RunCounts[]): Promise<void> {
   const from = await takeCursor(database, resource);
-  await database.transaction(tx => bookCommit(tx, 'main', [aBooking(resource, from, { counts })]));
+  await database.transaction(tx => bookCommit(tx, 'main', [aBooking(resource, from, { counts })], createSeenTime()));
 }

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { MINUTE } from '../../../src/clock.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { isKind } from '../../../src/errors.ts';
-import type { Db } from '../../../src/warehouse/database/database.ts';
+import type { Transaction } from '../../../src/warehouse/database/database.ts';
+import { createSeenTime, NOW, type SeenTime } from '../../../src/warehouse/database/now.ts';
 import { bookCommit } from '../../../src/warehouse/ledgers/book-commit.ts';
 import { type Cursor, type ReadingState, takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
 import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
@@ -19,9 +21,9 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
   before: null,
   totalRecords: 500,
 });
-async function moveCursor(tx: Db, from: Cursor, readings: Record<string, ReadingState> = {}): Promise<Cursor> {
-  const { cursors } = await bookCommit(tx, 'main', [aBooking('parcels', from, { readings })]);
-  return cursors[0] as Cursor;
+async function moveCursor(tx: Transaction, from: Cursor, readings: Record<string, ReadingState> = {}): Promise<Cursor> {
+  const [moved] = await bookCommit(tx, 'main', [aBooking('parcels', from, { readings })], createSeenTime());
+  return moved as Cursor;
 }
 
 test('a cursor that was taken over refuses its previous reader, and nothing of that transaction is written', async () => {
@@ -60,6 +62,51 @@ test('of two commits from the same version one is written and the other refused'
     const results = await Promise.allSettled([move(), move(), move()]);
     expect(results.filter(result => result.status === 'fulfilled')).toHaveLength(1);
     for (const result of results) if (result.status === 'rejected') expect(isKind(result.reason, 'stale')).toBe(true);
+  });
+});
+
+test('a commit that only books is refused as a whole: if one of its cursors was taken over, or the clock was put back', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const lists = ['others', 'parcels'];
+    const taken = await takeCursors(database.kysely, 'main', lists);
+    const { id: runId } = await database.kysely
+      .insertInto('sluice.runs')
+      .values({ source: 'main', resource: 'parcels', kind: 'sync', state: 'running', started_at: NOW })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const never = { provenAt: null, readAt: null, rows: null, dueSince: null, dueReason: null };
+    const entry: Entry = { ...never, slice: { by: 'whole' }, requests: 1, changed: 0, hoursWatched: 0 };
+    const book = (seenTime: SeenTime) =>
+      database.transaction(tx =>
+        bookCommit(
+          tx,
+          'main',
+          lists.map(name =>
+            aBooking(name, taken.get(name) as Cursor, {
+              put: [entry],
+              counts: [{ runId, orderId: null, counts: { requests: 1 } }],
+            }),
+          ),
+          seenTime,
+        ),
+      );
+    const booked = async () => {
+      const { rows } = await database.query(`select (select count(*) from sluice.coverage) as slices,
+        (select sum(requests) from sluice.runs) as requests, (select count(*) from sluice.cursors where committed_at is not null) as cursors`);
+      return rows[0];
+    };
+    const nothing = { slices: '0', requests: '0', cursors: '0' };
+
+    const seenTime = createSeenTime();
+    seenTime.restart(clock.now() + MINUTE);
+    await expect(book(seenTime)).rejects.toThrow('The clock of the database was put back');
+    expect(seenTime.wasPutBack).toBe(true);
+    expect(await booked()).toEqual(nothing);
+
+    await takeCursors(database.kysely, 'main', ['parcels']);
+    await expect(book(createSeenTime())).rejects.toThrow('Another process took over parcels');
+    expect(await booked()).toEqual(nothing);
   });
 });
 
