@@ -1,5 +1,6 @@
 import { stampMs } from '../../clock.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
+import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
@@ -116,8 +117,8 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
 
 /**
  * The cover may be read already: where the last way to confirm has just been lost, and where half of a slice went missing, which takes
- * one reading of it more. Each slice that lacked half is read once more; else one part of the cover concludes, the smallest, as one
- * that has become too large would be cut instead.
+ * one reading of it more. Each slice that lacked half is read once more; else the list's count concludes, or, without one, one part of the
+ * cover: the smallest, as one that has become too large would be cut instead.
  */
 function confirmByCover(facts: PlanFacts): Choice | null {
   const { list, wish, missing, now } = facts;
@@ -128,7 +129,9 @@ function confirmByCover(facts: PlanFacts): Choice | null {
   const { coverAsked } = wish.state;
   const parts = partition(list);
   const lacking = parts.filter(entry => !coverAsked.has(sliceText(entry.slice)) && countsAgain(entry, slices, now));
-  if (lacking.length === 0 && slices.some(({ countsFrom }) => countsFrom !== null)) return null;
+  // Where a count concludes, what one more window leaves out would seem to be missing just before.
+  if (lacking.length === 0 && (countsAfterCover(list) || slices.some(({ countsFrom }) => countsFrom !== null)))
+    return null;
   const candidates = lacking.length > 0 ? lacking : parts;
   // Ranges of ids are cut anew at each reading: the number of parts bounds how often they are asked for.
   if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return null;

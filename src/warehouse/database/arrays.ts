@@ -8,10 +8,6 @@ export function arrayOf(type: string, values: readonly (string | null)[]): RawBu
   return sql`cast(${arrayText(values)} as ${sql.raw(type)}[])`;
 }
 
-/** Bytes given in hex. */
-export const bytesOf = (values: readonly (string | null)[]): RawBuilder<unknown> =>
-  sql`cast(${`{${values.map(hex => (hex === null ? 'NULL' : `"\\\\x${hex}"`)).join()}}`} as bytea[])`;
-
 /** An array as Postgres reads it. The driver quotes each element with an expression, which takes longer. */
 export function arrayText(values: readonly (string | null)[]): string {
   let text = '';

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { isEmpty } from '../../engine/deletion/loss-limit.ts';
-import { arrayOf, bytesOf } from '../database/arrays.ts';
+import { arrayOf } from '../database/arrays.ts';
 import type { Db, Transaction } from '../database/database.ts';
 import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
 import { keepVersions, reviveRows } from './row-history.ts';
@@ -29,7 +29,7 @@ interface WriteContext {
   readonly deep: boolean;
   /** The column that tells when the source last changed the row; null without one. */
   readonly updatedAt?: string | null;
-  /** Most of the rows are stored and unchanged: their hashes are sent first, and whole rows only where those differ. Default false. */
+  /** Most of the rows are stored and unchanged: a look tells which of them differ, and only those are written. Default false. */
   readonly mostlyStored?: boolean;
   /** A row stored within so many milliseconds before the answer was requested is not replaced by an older one. Default 0. */
   readonly lagMs?: number;
@@ -69,7 +69,7 @@ export async function writeRows(
     if (other === undefined || supersedes(row, other)) latest.set(row.key, row);
   }
   const given = [...latest.values()];
-  const isCompared = context.mostlyStored === true && table.hashed && !context.deep && given.length >= FEWEST_COMPARED;
+  const isCompared = context.mostlyStored === true && !(table.hashed && context.deep);
   const different = isCompared ? await differing(tx.alone, table, given) : given;
   result.unchanged += given.length - different.length;
   for (const batch of groupByShape(table, different)) {
@@ -86,22 +86,26 @@ export async function writeRows(
   return result;
 }
 
-/** Fewer rows are sent whole, without asking first which of them differ. */
-const FEWEST_COMPARED = 20;
-
-/** The rows that are not stored with the same hash. */
+/** The rows that are not stored as they are: by their hashes, or by all their columns where there are none. */
 async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
-  const key = sql.id(table.key.name);
-  const { rows: found } = await sql<{ key: string }>`
-    select i.key::text as key
-    from unnest(${arrayOf(
+  const different = new Set<string>();
+  for (const batch of groupByShape(table, rows)) {
+    const data = table.hashed ? [hashesOf(batch)] : columnsOf(table, batch);
+    const names = data.map(({ name }) => name).filter(name => isContent(table, name));
+    const keys = arrayOf(
       table.key.type,
-      rows.map(row => row.key),
-    )}, ${bytesOf(rows.map(row => row.hash))}) as i(key, hash)
-    left join lateral (select s._hash from ${sql.id(table.schema, table.name)} s where s.${key} = i.key offset 0) t on true
-    where t._hash is distinct from i.hash`.execute(db);
-  const keys = new Set(found.map(row => row.key));
-  return rows.filter(row => keys.has(row.key));
+      batch.rows.map(row => row.key),
+    );
+    const of = (alias: string) => sql.join(names.map(name => sql.ref(`${alias}.${name}`)));
+    const { rows: found } = await sql<{ key: string }>`
+      select i.given::text as key
+      from unnest(${sql.join([keys, ...data.map(({ type, values }) => arrayOf(type, values))])})
+        as i(${sql.join(['given', ...data.map(({ name }) => name)].map(name => sql.id(name)))})
+      left join lateral (select * from ${sql.id(table.schema, table.name)} s where s.${sql.id(table.key.name)} = i.given offset 0) t on true
+      where t._read_at is null or (${of('t')}) is distinct from (${of('i')})`.execute(db);
+    for (const { key } of found) different.add(key);
+  }
+  return rows.filter(row => different.has(row.key));
 }
 
 const supersedes = (row: Row, other: Row): boolean =>
@@ -135,6 +139,15 @@ interface BatchColumn extends Column {
   readonly values: readonly (string | null)[];
 }
 
+const hashesOf = ({ rows }: Pick<Batch, 'rows'>): BatchColumn => ({
+  name: '_hash',
+  type: 'bytea',
+  values: rows.map(row => `\\x${row.hash}`),
+});
+
+/** Whether a column is what the source says of a row. */
+const isContent = ({ key }: Table, name: string): boolean => name !== '_read_at' && name !== key.name;
+
 function columnsOf(table: Table, { columns, rows }: Batch): BatchColumn[] {
   const data: BatchColumn[] = columns.map(column => ({
     ...column,
@@ -143,7 +156,7 @@ function columnsOf(table: Table, { columns, rows }: Batch): BatchColumn[] {
   if (!columns.some(column => column.name === table.key.name))
     data.push({ ...table.key, values: rows.map(row => row.key) });
   data.push({ name: '_extra', type: 'jsonb', values: rows.map(row => row.extra) });
-  if (table.hashed) data.push({ name: '_hash', type: 'bytea', values: rows.map(row => `\\x${row.hash}`) });
+  if (table.hashed) data.push(hashesOf({ rows }));
   data.push({ name: '_read_at', type: 'timestamptz', values: rows.map(row => row.readAt) });
   return data;
 }
@@ -204,7 +217,7 @@ async function writeBatch(
   ];
   const isFlagged = (name: string) => (input.some(column => column.name === name) ? sql.ref(`i.${name}`) : sql`false`);
   const names = data.map(column => column.name);
-  const content = names.filter(name => name !== '_read_at' && name !== table.key.name);
+  const content = names.filter(name => isContent(table, name));
   const compared = table.hashed && !context.deep ? ['_hash'] : content;
   const of = (alias: string, columns: readonly string[]) => sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
   // A replica that lags behind shows the row as it was.

@@ -56,7 +56,8 @@ function readBy(list: ListInUse, ago: number, given: Partial<Wish> = {}): string
     const text = sliceText(next.slice);
     if (next.asks === 'cover') state = { ...state, coverAsked: new Set([...state.coverAsked, text]) };
     read.push(text);
-    entries.set(text, { ...(entries.get(text) as Entry), provenAt: NOW + read.length });
+    const at = NOW + read.length;
+    entries.set(text, { ...(entries.get(text) as Entry), provenAt: at, readAt: at });
   }
 }
 
@@ -121,6 +122,12 @@ test('an order over part of the list does not read a window again for a missing 
   // Where the rest was read since, it can.
   const [first] = readBy(transactionsWith({ [OLD]: 5, [MIDDLE]: 10, [NEW]: 6 }), 10, range);
   expect(first).toBe(MIDDLE);
+});
+
+test('where the source counts, its count concludes what a complete cover lacks: one more window would only lack rows that it leaves out', () => {
+  const list = transactionsWith({ [OLD]: 5, [MIDDLE]: 6, [NEW]: 7, newest: 30 });
+  expect(readBy({ ...list, total: 2700 }, 20)).toEqual([]);
+  expect(readBy({ ...list, total: null }, 20)[0]).toBe('newest');
 });
 
 test('every window that lacked half of its rows is read a third time, one after the other, and the others are not', () => {
