@@ -46,7 +46,10 @@ test('agenda lists the next questions within 100 columns, best first, while anot
         expect.objectContaining({ resource: 'invoices', slice: 'status=Unpaid', overdue: false }),
       );
 
-      // A missing row is worth a question at once.
+      // A missing row is worth a question at once, until its list was read again.
+      await database.query(
+        "update sluice.coverage set proven_at = proven_at - interval '2 hours' where resource = 'transactions'",
+      );
       await database.query(
         `insert into sluice.missing (source, resource, key, slice, since)
          values ('main', 'transactions', '17', 'date 2025-01-01..2025-12-31', sluice.now() - interval '1 hour')`,

@@ -1,3 +1,4 @@
+import { countsAfterCover } from '../../src/engine/coverage/hidden-rows.ts';
 import { partition, watched } from '../../src/engine/coverage/list.ts';
 import { partsIn } from '../../src/engine/coverage/prove.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
@@ -11,6 +12,7 @@ import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan 
  *   watched, what was never read, what is due and the end where an id list grows, whatever that costs.
  * - Rows without a date were read by whole lists where one answer without a count seemed to be all of it. Now the windows have to agree.
  * - A part that the task had proven was read again to confirm a missing row before the others were proven. Now the task finishes first.
+ * - What all windows of a counted list lacked was concluded by reading one of them once more. Now the count concludes.
  * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
  */
 export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
@@ -24,6 +26,8 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
     const isUrgent = isChoice && isWatched(recorded, next.slice);
     return task.allowance <= 0 && unread.length > 0 && next !== 'blocked' && !isUrgent;
   }
+  if (isChoice && next.slice !== 'newest' && recorded.settled.includes('confirm cover') && countsAfterCover(known))
+    return true;
   const isRead = isChoice && partition(known).some(entry => sliceText(entry.slice) === next.slice && entry.provenAt);
   const isProven = (text: string) =>
     partsIn(known, parseSlice(text)).every(({ provenAt }) => (provenAt ?? 0) >= task.since);

@@ -129,13 +129,13 @@ function confirmByCover(facts: PlanFacts): Choice | null {
   const { coverAsked } = wish.state;
   const parts = partition(list);
   const lacking = parts.filter(entry => !coverAsked.has(sliceText(entry.slice)) && countsAgain(entry, slices, now));
-  // Where a count concludes, what one more window leaves out would seem to be missing just before.
-  if (lacking.length === 0 && (countsAfterCover(list) || slices.some(({ countsFrom }) => countsFrom !== null)))
-    return null;
+  if (lacking.length === 0 && slices.some(({ countsFrom }) => countsFrom !== null)) return null;
   const candidates = lacking.length > 0 ? lacking : parts;
   // Ranges of ids are cut anew at each reading: the number of parts bounds how often they are asked for.
   if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return null;
   if (needsUnfiltered(list) && unfilteredReadAt(list) < since) return single({ by: 'newest' });
+  // Where a count concludes, what one more window leaves out would seem to be missing just before.
+  if (lacking.length === 0 && countsAfterCover(list)) return null;
   const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;
   const part = firstOf(candidates, (a, b) => size(a) < size(b)) as Entry;
   return { ...single(part.slice), answers: Number.POSITIVE_INFINITY, asks: 'cover' };

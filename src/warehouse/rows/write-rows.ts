@@ -98,10 +98,10 @@ async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Ro
     );
     const of = (alias: string) => sql.join(names.map(name => sql.ref(`${alias}.${name}`)));
     const { rows: found } = await sql<{ key: string }>`
-      select i.given::text as key
+      select i._given::text as key
       from unnest(${sql.join([keys, ...data.map(({ type, values }) => arrayOf(type, values))])})
-        as i(${sql.join(['given', ...data.map(({ name }) => name)].map(name => sql.id(name)))})
-      left join lateral (select * from ${sql.id(table.schema, table.name)} s where s.${sql.id(table.key.name)} = i.given offset 0) t on true
+        as i(${sql.join(['_given', ...data.map(({ name }) => name)].map(name => sql.id(name)))})
+      left join lateral (select * from ${sql.id(table.schema, table.name)} s where s.${sql.id(table.key.name)} = i._given offset 0) t on true
       where t._read_at is null or (${of('t')}) is distinct from (${of('i')})`.execute(db);
     for (const { key } of found) different.add(key);
   }
