@@ -23,8 +23,8 @@ export interface Queryable {
 export type Transaction = Db &
   Queryable & {
     /**
-     * Sends statements that begin no transaction: such that only read, or a write that is the only one, which Postgres commits by itself. Once
-     * the transaction has begun, they are part of it.
+     * Sends statements without beginning the transaction: those that only read, and a write that is the only one, which Postgres commits by
+     * itself. Once the transaction has begun, they are part of it.
      */
     readonly alone: Db;
   };

@@ -29,7 +29,7 @@ interface WriteContext {
   readonly deep: boolean;
   /** The column that tells when the source last changed the row; null without one. */
   readonly updatedAt?: string | null;
-  /** Most of the rows are stored and unchanged: a look tells which of them differ, and only those are written. Default false. */
+  /** Most of the rows are stored and unchanged: a query tells which of them differ, and only those are written. Default false. */
   readonly mostlyStored?: boolean;
   /** A row stored within so many milliseconds before the answer was requested is not replaced by an older one. Default 0. */
   readonly lagMs?: number;
@@ -89,20 +89,15 @@ export async function writeRows(
 /** The rows that are not stored as they are: by their hashes, or by all their columns where there are none. */
 async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
   const different = new Set<string>();
+  const key = sql.id(table.key.name);
   for (const batch of groupByShape(table, rows)) {
-    const data = table.hashed ? [hashesOf(batch)] : columnsOf(table, batch);
-    const names = data.map(({ name }) => name).filter(name => isContent(table, name));
-    const keys = arrayOf(
-      table.key.type,
-      batch.rows.map(row => row.key),
-    );
-    const of = (alias: string) => sql.join(names.map(name => sql.ref(`${alias}.${name}`)));
+    const content = table.hashed
+      ? [hashesOf(batch)]
+      : columnsOf(table, batch).filter(({ name }) => isContent(table, name));
+    const names = content.map(({ name }) => name);
     const { rows: found } = await sql<{ key: string }>`
-      select i._given::text as key
-      from unnest(${sql.join([keys, ...data.map(({ type, values }) => arrayOf(type, values))])})
-        as i(${sql.join(['_given', ...data.map(({ name }) => name)].map(name => sql.id(name)))})
-      left join lateral (select * from ${sql.id(table.schema, table.name)} s where s.${sql.id(table.key.name)} = i._given offset 0) t on true
-      where t._read_at is null or (${of('t')}) is distinct from (${of('i')})`.execute(db);
+      select i.${key}::text as key from ${unnested([keysOf(table, batch), ...content])} left join ${stored(table, 'i')} on true
+      where t.${key} is null or (${refs('t', names)}) is distinct from (${refs('i', names)})`.execute(db);
     for (const { key } of found) different.add(key);
   }
   return rows.filter(row => different.has(row.key));
@@ -139,6 +134,8 @@ interface BatchColumn extends Column {
   readonly values: readonly (string | null)[];
 }
 
+const keysOf = ({ key }: Table, { rows }: Batch): BatchColumn => ({ ...key, values: rows.map(row => row.key) });
+
 const hashesOf = ({ rows }: Pick<Batch, 'rows'>): BatchColumn => ({
   name: '_hash',
   type: 'bytea',
@@ -153,13 +150,24 @@ function columnsOf(table: Table, { columns, rows }: Batch): BatchColumn[] {
     ...column,
     values: rows.map(row => row.values[column.name] ?? null),
   }));
-  if (!columns.some(column => column.name === table.key.name))
-    data.push({ ...table.key, values: rows.map(row => row.key) });
+  if (!columns.some(column => column.name === table.key.name)) data.push(keysOf(table, { columns, rows }));
   data.push({ name: '_extra', type: 'jsonb', values: rows.map(row => row.extra) });
   if (table.hashed) data.push(hashesOf({ rows }));
   data.push({ name: '_read_at', type: 'timestamptz', values: rows.map(row => row.readAt) });
   return data;
 }
+
+/** The columns as rows `i`. */
+const unnested = (columns: readonly BatchColumn[]): RawBuilder<unknown> =>
+  sql`unnest(${sql.join(columns.map(({ type, values }) => arrayOf(type, values)))})
+    as i(${sql.join(columns.map(({ name }) => sql.id(name)))})`;
+
+/** The stored row `t` with the key of the row `of`, through the index whatever the planner thinks of its size. */
+const stored = ({ schema, name, key }: Table, of: string): RawBuilder<unknown> =>
+  sql`lateral (select * from ${sql.id(schema, name)} s where s.${sql.id(key.name)} = ${sql.ref(`${of}.${key.name}`)} offset 0) t`;
+
+const refs = (alias: string, columns: readonly string[]): RawBuilder<unknown> =>
+  sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
 
 /** A column that is left out where it is false for all rows, as it nearly always is. */
 function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): BatchColumn[] {
@@ -219,7 +227,6 @@ async function writeBatch(
   const names = data.map(column => column.name);
   const content = names.filter(name => isContent(table, name));
   const compared = table.hashed && !context.deep ? ['_hash'] : content;
-  const of = (alias: string, columns: readonly string[]) => sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
   // A replica that lags behind shows the row as it was.
   const { updatedAt = null, lagMs = 0 } = context;
   const isOlder =
@@ -232,7 +239,7 @@ async function writeBatch(
   const lost = spares
     ? sql`, lost as materialized (
         select * from (select c.${key}, array_remove(array[${sql.join(fields)}], null) as fields
-          from compared c, lateral (select * from ${target} s where s.${key} = c.${key} offset 0) t
+          from compared c, ${stored(table, 'c')}
           where c.known and c.differs and c.known_read_at <= c._read_at) l
         where cardinality(fields) > 0)`
     : sql``;
@@ -250,12 +257,11 @@ async function writeBatch(
   }>`
     with moment as materialized (select sluice.now() as now),
     input as (
-      select * from unnest(${sql.join(input.map(({ type, values }) => arrayOf(type, values)))})
-        as i(${sql.join(input.map(({ name }) => sql.id(name)))})
+      select * from ${unnested(input)}
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${of('t', compared)}) is distinct from (${of('i', compared)})) as differs
-      from input i left join lateral (select * from ${target} s where s.${key} = i.${key} offset 0) t on true
+        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${refs('t', compared)}) is distinct from (${refs('i', compared)})) as differs
+      from input i left join ${stored(table, 'i')} on true
     ) ${lost}, kept as (
       ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId })}
       from compared c join ${target} t on t.${key} = c.${key}, moment n where ${isWritten} and c.known_read_at <= c._read_at
@@ -265,7 +271,7 @@ async function writeBatch(
       returning t.${key}
     ), inserted as (
       insert into ${target} (${sql.join(names.map(name => sql.id(name)))}, _synced_at)
-      select ${of('c', names)}, n.now from compared c, moment n where not c.known
+      select ${refs('c', names)}, n.now from compared c, moment n where not c.known
       returning ${key}
     ), returned as (
       select distinct h.key from inserted i join ${history} h
