@@ -18,8 +18,8 @@ class SlowestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // They have a configuration of their own.
-    exclude: ['test/browser/**'],
+    // They have configurations of their own.
+    exclude: ['test/browser/**', ...(process.env.SLUICE_TESTS === 'all' ? [] : ['**/*.long.test.ts'])],
     globalSetup: ['test/support/postgres.ts'],
     setupFiles: ['test/support/properties.ts'],
     // A plain date must not depend on where the tests run; in a western zone a wrong conversion loses a day.

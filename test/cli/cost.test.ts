@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { estimateText, summarise } from '../../src/cli/run/estimate-work.ts';
 import { HOUR, MINUTE } from '../../src/clock.ts';
 import { differences } from '../support/compare.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 import { run, useBuild, withInstallation } from './run-command.ts';
 
@@ -86,22 +87,25 @@ test('a sync beyond what is left ends without waiting and says what --full would
   });
 });
 
-test('with nothing left of the limit, sync ends at once and says what it did not read; verify --max-requests stops with 75', async () => {
-  await withInstallation({}, async ({ sandbox, env, sluice, sync }) => {
-    await sync(...MAIN);
-    const { total } = sandbox.stats;
-    const few = { env: { ...env, SOURCE_RATE_LIMIT: String(total) } };
-    const none = await run(['sync', ...MAIN], few);
-    expect([none.code, sandbox.stats.total]).toEqual([0, total]);
-    expect(none.stderr).toMatch(/; 0 of \d+ are left now, so this reads nothing and does not wait\.$/m);
-    expect(none.stderr).toMatch(/^Not read again, so not proven as of now: /m);
+long(
+  'with nothing left of the limit, sync ends at once and says what it did not read; verify --max-requests stops with 75',
+  async () => {
+    await withInstallation({}, async ({ sandbox, env, sluice, sync }) => {
+      await sync(...MAIN);
+      const { total } = sandbox.stats;
+      const few = { env: { ...env, SOURCE_RATE_LIMIT: String(total) } };
+      const none = await run(['sync', ...MAIN], few);
+      expect([none.code, sandbox.stats.total]).toEqual([0, total]);
+      expect(none.stderr).toMatch(/; 0 of \d+ are left now, so this reads nothing and does not wait\.$/m);
+      expect(none.stderr).toMatch(/^Not read again, so not proven as of now: /m);
 
-    const verify = await sluice('verify', ...MAIN, '--max-requests', '4', '--json');
-    expect([verify.code, verify.json().error.kind, sandbox.stats.total]).toEqual([75, 'quota', total + 4]);
-    expect(verify.stderr).toContain('It stops after 4 requests.');
+      const verify = await sluice('verify', ...MAIN, '--max-requests', '4', '--json');
+      expect([verify.code, verify.json().error.kind, sandbox.stats.total]).toEqual([75, 'quota', total + 4]);
+      expect(verify.stderr).toContain('It stops after 4 requests.');
 
-    // Last, since the lowest limit in use holds for a window.
-    expect((await run(['sync', ...MAIN, '--no-wait'], few)).code).toBe(75);
-    expect(sandbox.stats.total).toBe(total + 4);
-  });
-});
+      // Last, since the lowest limit in use holds for a window.
+      expect((await run(['sync', ...MAIN, '--no-wait'], few)).code).toBe(75);
+      expect(sandbox.stats.total).toBe(total + 4);
+    });
+  },
+);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { isoText } from '../../src/service/format.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 import { run, useBuild, withInstallation } from './run-command.ts';
 
@@ -12,7 +13,7 @@ test('a moment as Postgres writes it becomes ISO 8601 with all its digits, and o
     expect(isoText(text)).toBe(text);
 });
 
-test('the documents of all commands show moments in ISO 8601 only', async () => {
+long('the documents of all commands show moments in ISO 8601 only', async () => {
   await withInstallation({}, async ({ sandbox, env, sluice }) => {
     const [invoice] = sandbox.rows('invoices');
     sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });

@@ -7,12 +7,13 @@ import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { createOrder } from '../../src/warehouse/ledgers/orders.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
-test('reset deletes one resource, but only if confirmed and while nobody reads the source', async () => {
+long('reset deletes one resource, but only if confirmed and while nobody reads the source', async () => {
   await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
     await sync(...MAIN);
     expect((await sluice('reset', 'invoices')).code).toBe(2);

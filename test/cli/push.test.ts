@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { differences } from '../support/compare.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
@@ -141,7 +142,7 @@ test('other resources are created one by one, and are in the warehouse if the AP
   });
 });
 
-test('two pushes of one resource do not run at the same time; wrong usage is reported', async () => {
+long('two pushes of one resource do not run at the same time; wrong usage is reported', async () => {
   await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
     const path = file('one.csv', customersCsv(1));
     const lock = await acquireSourceLock(database, 'main, push of customers');

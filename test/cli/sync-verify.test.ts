@@ -3,6 +3,7 @@ import { openSandbox } from '../../sandbox/sandbox.ts';
 import { recordSlot } from '../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../support/compare.ts';
 import { createTestDatabase } from '../support/database.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 import { KEY, run, useBuild, withInstallation } from './run-command.ts';
 
@@ -110,29 +111,32 @@ test('a row that comes back counts once as new', async () => {
   });
 });
 
-test('a sync of which more than a tenth cannot be parsed fails, and a repair fails while records are in quarantine', async () => {
-  await withInstallation({ faults: { 'rows-unreadable': 1 } }, async ({ sandbox, sluice }) => {
-    for (const time of ['first', 'second']) {
-      const sync = await sluice('sync', 'customers');
-      expect([time, sync.code, sync.stderr]).toEqual([
-        time,
+long(
+  'a sync of which more than a tenth cannot be parsed fails, and a repair fails while records are in quarantine',
+  async () => {
+    await withInstallation({ faults: { 'rows-unreadable': 1 } }, async ({ sandbox, sluice }) => {
+      for (const time of ['first', 'second']) {
+        const sync = await sluice('sync', 'customers');
+        expect([time, sync.code, sync.stderr]).toEqual([
+          time,
+          1,
+          expect.stringMatching(
+            /^customers failed: 30 of \d+ records that were read could not be parsed and are in quarantine\. See: sluice quarantine$/m,
+          ),
+        ]);
+      }
+      const repair = await sluice('verify', 'customers', '--repair', '--json');
+      expect([repair.code, repair.json()]).toMatchObject([
         1,
-        expect.stringMatching(
-          /^customers failed: 30 of \d+ records that were read could not be parsed and are in quarantine\. See: sluice quarantine$/m,
-        ),
+        {
+          resources: [{ quarantined: 30 }],
+          error: { message: expect.stringContaining('30 records could not') as string },
+        },
       ]);
-    }
-    const repair = await sluice('verify', 'customers', '--repair', '--json');
-    expect([repair.code, repair.json()]).toMatchObject([
-      1,
-      {
-        resources: [{ quarantined: 30 }],
-        error: { message: expect.stringContaining('30 records could not') as string },
-      },
-    ]);
-    expect(sandbox.stats.total).toBeGreaterThan(0);
-  });
-});
+      expect(sandbox.stats.total).toBeGreaterThan(0);
+    });
+  },
+);
 
 test('a record that is read several times counts once among those that were read', async () => {
   const size = { customers: 20, invoices: 30, transactions: 150 };
@@ -144,7 +148,7 @@ test('a record that is read several times counts once among those that were read
   });
 });
 
-test('verify names the records that cannot be read, also those without a readable id', async () => {
+long('verify names the records that cannot be read, also those without a readable id', async () => {
   await withInstallation({ faults: { 'rows-unreadable': 1 } }, async ({ sluice, sync }) => {
     await sync('customers');
     const { quarantinedKeys } = (await sluice('verify', 'customers', '--json')).json().resources[0];
@@ -161,7 +165,7 @@ test('verify names the records that cannot be read, also those without a readabl
   });
 });
 
-test('verify counts quarantined records, and calls nothing equal while there are any', async () => {
+long('verify counts quarantined records, and calls nothing equal while there are any', async () => {
   await withInstallation({ size: FEW }, async ({ sandbox, sluice, sync }) => {
     const [invoice] = sandbox.rows('invoices');
     sandbox.update('invoices', invoice?.id as number, { amount: 'a lot' });

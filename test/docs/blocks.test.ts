@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { openSandbox } from '../../sandbox/sandbox.ts';
 import { useBuild } from '../cli/run-command.ts';
 import { withDatabase } from '../support/database.ts';
+import { everything } from '../support/long.ts';
 import { blocksOf, DOCUMENTS, runnable } from './documents.ts';
 import { runPage } from './run-page.ts';
 
@@ -41,6 +42,9 @@ const ADMINISTRATORS = ['docs/bi.md', 'docs/commands.md'];
 /** Pages for newcomers, who have no Postgres of their own, and one that looks into the folder of the embedded one. */
 const EMBEDDED = ['README.md', 'docs/getting-started.md', 'docs/security.md'];
 
+/** What `npm test` runs, too. */
+const NEWCOMERS = ['README.md'];
+
 /** `cookbook.test.ts` runs its queries, and compares what they print. */
 const pages = DOCUMENTS.filter(document => document !== 'docs/cookbook.md' && runnable(blocksOf(document)).length > 0);
 
@@ -56,7 +60,7 @@ test('no command hides in a block of another language', () => {
 });
 
 describe('every command block and query of a page runs as written, in order', () => {
-  test.concurrent.each(pages)('%s', { timeout: 300_000 }, async document => {
+  test.concurrent.each(everything ? pages : NEWCOMERS)('%s', { timeout: 300_000 }, async document => {
     const [one, other] = [await openSource(1), await openSource(2)];
     try {
       await withDatabase(async (_, own) => {

@@ -36,7 +36,9 @@ test('every document is linked from one of the three lists of documents', () => 
 });
 
 test('every test file that a document names exists', () => {
-  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
+  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' }).map(file =>
+    file.replace('.long.test.ts', '.test.ts'),
+  );
   const named = DOCUMENTS.flatMap(document =>
     [...readDocument(document).matchAll(/`(?:test\/)?([\w./-]+\.test\.ts)`/g)].map(match => match[1] as string),
   );

@@ -11,6 +11,7 @@ import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-p
 import { serverLog } from '../../src/embedded-postgres/home-files.ts';
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
+import { long } from '../support/long.ts';
 
 const log = createLog({ level: 'error' });
 const settings = { fsync: 'off', shared_buffers: '16MB' };
@@ -209,7 +210,7 @@ describe('the embedded server', () => {
   });
 });
 
-test('a data folder that cannot be created is one clear error', async () => {
+long('a data folder that cannot be created is one clear error', async () => {
   const dataDir = await makeDataDir();
   try {
     await writeFile(join(dataDir, 'file'), '');

@@ -19,6 +19,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
+import { some } from '../support/long.ts';
 
 const log = createLog({ level: 'error' });
 const open = () => openEmbedded({ dataDir, log, settings: { fsync: 'off', shared_buffers: '16MB' } });
@@ -115,21 +116,24 @@ describe("planted by the server's user", () => {
 
   /** The outcome for root: a message about the planted path, or a server that runs because the link was replaced. */
   const REFUSED = 'refused';
-  for (const [kind, name, outcome] of [
-    ['symbolic link', 'postgres/server.log', REFUSED],
-    ['symbolic link', 'postgres/port', REFUSED],
-    ['symbolic link', 'postgres/password', REFUSED],
-    ['symbolic link', 'postgres/data/postmaster.pid', REFUSED],
-    ['symbolic link', 'postgres/data/PG_VERSION', REFUSED],
-    ['symbolic link', 'postgres/data/sluice.conf', 'replaced'],
-    ['symbolic link', 'postgres.lock', REFUSED],
-    ['symbolic link', 'postgres.location', REFUSED],
-    ['hard link', 'postgres/server.log', REFUSED],
-    ['hard link', 'postgres/port', REFUSED],
-    ['hard link', 'postgres/password', REFUSED],
-    ['hard link', 'postgres/data/postmaster.pid', REFUSED],
-    ['hard link', 'postgres/data/sluice.conf', 'replaced'],
-  ] as const) {
+  for (const [kind, name, outcome] of some(
+    [
+      ['symbolic link', 'postgres/server.log', REFUSED],
+      ['symbolic link', 'postgres/port', REFUSED],
+      ['symbolic link', 'postgres/password', REFUSED],
+      ['symbolic link', 'postgres/data/postmaster.pid', REFUSED],
+      ['symbolic link', 'postgres/data/PG_VERSION', REFUSED],
+      ['symbolic link', 'postgres/data/sluice.conf', 'replaced'],
+      ['symbolic link', 'postgres.lock', REFUSED],
+      ['symbolic link', 'postgres.location', REFUSED],
+      ['hard link', 'postgres/server.log', REFUSED],
+      ['hard link', 'postgres/port', REFUSED],
+      ['hard link', 'postgres/password', REFUSED],
+      ['hard link', 'postgres/data/postmaster.pid', REFUSED],
+      ['hard link', 'postgres/data/sluice.conf', 'replaced'],
+    ] as const,
+    5,
+  )) {
     test(`${name} as a ${kind} to a file leaves that file unchanged`, async () => {
       const path = join(dataDir, name);
       await writeFile(target, 'not yours\n', { mode: 0o640 });

@@ -1,11 +1,12 @@
 import { test } from 'vitest';
 import { useBuild } from '../cli/run-command.ts';
+import { everything } from '../support/long.ts';
 import { killAtRandom } from './kill-at-random.ts';
 
 useBuild();
 
 /** For more or other kills: `npm run test:crash -- --kills 200 --seed 7`. */
-const KILLS = Number(process.env.KILLS ?? 5);
+const KILLS = Number(process.env.KILLS ?? (everything ? 5 : 2));
 const SEED = Number(process.env.SEED ?? 20260115);
 
 test(

@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { SandboxOptions } from '../../sandbox/sandbox.ts';
 import { begin, type Ended, type Running, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 import { inSchema } from './in-schema.ts';
 
@@ -46,32 +47,35 @@ test.concurrent('three processes on one source, one of them killed and restarted
   );
 });
 
-test.concurrent('three processes that read at the same time with one key, one of them killed and restarted, share its limit', async () => {
-  await withInstallation(
-    { ...SOURCE, size: { customers: 700, invoices: 700, transactions: 700 } },
-    async ({ sandbox, database, env }) => {
-      const start = (schema: string) =>
-        begin(['sync', ...MAIN, '--json'], { env: { ...env, ...LIMITS, WAREHOUSE_SCHEMA: schema } });
-      const schemas = ['warehouse', 'second', 'third'];
-      const processes = new Map(schemas.map(schema => [schema, start(schema)]));
-      await until(async () => {
-        const { rows } = await database.query('select source from sluice.requests group by 1');
-        return rows.length === schemas.length;
-      });
-      await kill(processes.get('second'));
-      processes.set('second', start('second'));
+long.concurrent(
+  'three processes that read at the same time with one key, one of them killed and restarted, share its limit',
+  async () => {
+    await withInstallation(
+      { ...SOURCE, size: { customers: 700, invoices: 700, transactions: 700 } },
+      async ({ sandbox, database, env }) => {
+        const start = (schema: string) =>
+          begin(['sync', ...MAIN, '--json'], { env: { ...env, ...LIMITS, WAREHOUSE_SCHEMA: schema } });
+        const schemas = ['warehouse', 'second', 'third'];
+        const processes = new Map(schemas.map(schema => [schema, start(schema)]));
+        await until(async () => {
+          const { rows } = await database.query('select source from sluice.requests group by 1');
+          return rows.length === schemas.length;
+        });
+        await kill(processes.get('second'));
+        processes.set('second', start('second'));
 
-      for (const [schema, { ended }] of processes) {
-        expectDone(await ended, schema);
-        expect(await differences(inSchema(database, schema), sandbox)).toEqual([]);
-      }
-      expect(sandbox.stats).toMatchObject({ rejected: 0, failures: [] });
-      expect(sandbox.stats.maxInWindow).toBeLessThanOrEqual(RATE_LIMIT);
-      // Otherwise the limit was never reached.
-      expect(sandbox.stats.total).toBeGreaterThan(RATE_LIMIT);
-    },
-  );
-});
+        for (const [schema, { ended }] of processes) {
+          expectDone(await ended, schema);
+          expect(await differences(inSchema(database, schema), sandbox)).toEqual([]);
+        }
+        expect(sandbox.stats).toMatchObject({ rejected: 0, failures: [] });
+        expect(sandbox.stats.maxInWindow).toBeLessThanOrEqual(RATE_LIMIT);
+        // Otherwise the limit was never reached.
+        expect(sandbox.stats.total).toBeGreaterThan(RATE_LIMIT);
+      },
+    );
+  },
+);
 
 async function kill(running: Running | undefined): Promise<void> {
   expect(running?.child.kill('SIGKILL')).toBe(true);

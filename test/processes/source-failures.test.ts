@@ -5,6 +5,7 @@ import type { Database } from '../../src/warehouse/database/database.ts';
 import { begin, type Ended, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
 import { withDatabase } from '../support/database.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 
 useBuild();
@@ -50,7 +51,7 @@ test('a key revoked during a run stops it, and the same command continues with a
   });
 });
 
-test.concurrent('an unreachable source is reported after its retries, and nothing is left half-done', async () => {
+long.concurrent('an unreachable source is reported after its retries, and nothing is left half-done', async () => {
   await withDatabase(async (database, own) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
@@ -68,28 +69,31 @@ test.concurrent('an unreachable source is reported after its retries, and nothin
   });
 });
 
-test.concurrent('a source that dies during a run is reported after its retries, and the same command continues when it is back', async () => {
-  await withDatabase(async (database, own) => {
-    const first = await openSandbox(SOURCE);
-    const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
-    const sync = begin(['sync', ...MAIN], { env });
-    await until(() => first.stats.total >= 30);
-    await first.close();
-    const ended = await sync.ended;
-    expect(ended.code).toBe(1);
-    expect(ended.stderr).toContain(`nothing answers at ${first.url}`);
-    expect(ended.stderr).not.toContain('bug in Sluice');
-    expect(await rowCount(database)).toBeGreaterThan(0);
+long.concurrent(
+  'a source that dies during a run is reported after its retries, and the same command continues when it is back',
+  async () => {
+    await withDatabase(async (database, own) => {
+      const first = await openSandbox(SOURCE);
+      const env = { SOURCE_URL: first.url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_RATE_LIMIT: '100000' };
+      const sync = begin(['sync', ...MAIN], { env });
+      await until(() => first.stats.total >= 30);
+      await first.close();
+      const ended = await sync.ended;
+      expect(ended.code).toBe(1);
+      expect(ended.stderr).toContain(`nothing answers at ${first.url}`);
+      expect(ended.stderr).not.toContain('bug in Sluice');
+      expect(await rowCount(database)).toBeGreaterThan(0);
 
-    const second = await openSandbox({ ...SOURCE, port: first.port });
-    const again = await run(['sync', ...MAIN], { env });
-    expect([again.code, again.stderr]).toEqual([0, expect.any(String)]);
-    expect(await differences(database, second)).toEqual([]);
-    await second.close();
-  });
-});
+      const second = await openSandbox({ ...SOURCE, port: first.port });
+      const again = await run(['sync', ...MAIN], { env });
+      expect([again.code, again.stderr]).toEqual([0, expect.any(String)]);
+      expect(await differences(database, second)).toEqual([]);
+      await second.close();
+    });
+  },
+);
 
-test.concurrent('a list that could not be compared is reported neither as equal nor as different', async () => {
+long.concurrent('a list that could not be compared is reported neither as equal nor as different', async () => {
   await withInstallation({ ...SOURCE, size: SMALL }, async ({ sandbox, sluice, sync }) => {
     await sync('customers', 'invoices');
     sandbox.failNext('json-500', 1000, 'customers');

@@ -1,6 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { withDatabase } from '../support/database.ts';
+import { long } from '../support/long.ts';
 import { ask, withService } from './with-service.ts';
 
 const TOKEN = 'token-5f/+&"x';
@@ -46,7 +47,7 @@ test('the service closes while a client stays connected', async () => {
   });
 });
 
-test('slow clients hold no connection for long, and keep nobody else waiting', async () => {
+long('slow clients hold no connection for long, and keep nobody else waiting', async () => {
   await withDatabase(async database => {
     await withService(database, {}, async ({ url }) => {
       const { port } = new URL(url);

@@ -8,6 +8,7 @@ import { noteTroubles, openIncidents } from '../../src/warehouse/ledgers/inciden
 import { endRun, startRun } from '../../src/warehouse/ledgers/runs.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
+import { long } from '../support/long.ts';
 import { MAIN, scheduled } from '../support/resources.ts';
 import { ask } from './with-service.ts';
 
@@ -27,7 +28,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('a service with a registered webhook reads a new invoice in a few requests, without a tick', async () => {
+long('a service with a registered webhook reads a new invoice in a few requests, without a tick', async () => {
   await withInstallation({}, async ({ sandbox, database, env }) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
@@ -116,7 +117,7 @@ test('without a token, start refuses a host that other machines reach, before it
   rmSync(folder, { recursive: true });
 });
 
-test('two services with a wrong key send one alert, and one more when the key is corrected', async () => {
+long('two services with a wrong key send one alert, and one more when the key is corrected', async () => {
   const alerts: { text: string }[] = [];
   const receiver = createHttpServer((request, response) => {
     let text = '';
@@ -181,7 +182,7 @@ test('switching off a resource ends its incidents and hides its failed slots', a
   });
 });
 
-test('a webhook address that would expose its secret is not registered', async () => {
+long('a webhook address that would expose its secret is not registered', async () => {
   await withInstallation({}, async ({ sandbox, sluice }) => {
     for (const url of [
       'http://sluice.example.com',

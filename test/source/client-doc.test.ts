@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openSandbox } from '../../sandbox/sandbox.ts';
+import { long } from '../support/long.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -64,35 +65,46 @@ describe('each example runs as shown and calls its endpoint', () => {
   });
 });
 
-it('an installed package works in a program that is built separately, with its types and its code', async () => {
-  const installed = join(folder, 'node_modules/sluice');
-  await mkdir(installed, { recursive: true });
-  await cp(join(root, 'package.json'), join(installed, 'package.json'));
-  await symlink(join(root, 'node_modules'), join(installed, 'node_modules'));
-  const types = join(root, 'node_modules/@types');
-  const build = {
-    extends: join(root, 'tsconfig.build.json'),
-    compilerOptions: { rootDir: root, outDir: join(installed, 'dist'), typeRoots: [types] },
-    include: [join(root, 'src/source/public/public-client.ts')],
-  };
-  await writeFile(join(folder, 'build.json'), JSON.stringify(build));
-  const own = { module: 'nodenext', target: 'es2023', strict: true, noEmit: true, types: ['node'], typeRoots: [types] };
-  await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: own, files: ['program.mts'] }));
-  const blocks = examples.map(({ code }) => {
-    const lines = code.split('\n').filter(line => !line.startsWith('import '));
-    return `{\n${lines.join('\n')}}\n`;
-  });
-  const imports = `import { isKind, SluiceError } from 'sluice/client';\n`;
-  const wrong = `// @ts-expect-error an amount is text\nvoid client.invoices.list().then(({ rows }) => rows[0]!.amount! * 2);\n`;
-  await writeFile(join(folder, 'program.mts'), `${imports}${setUp?.code}${blocks.join('')}${wrong}`);
-  const tsc = join(root, 'node_modules/.bin/tsc');
-  await run(process.execPath, [join(root, 'build.mjs'), join(installed, 'dist')], { cwd: root });
-  await run(tsc, ['-p', join(folder, 'build.json')]);
-  const { stdout } = await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => error);
-  expect(stdout).toBe('');
-  await writeFile(
-    join(folder, 'main.mjs'),
-    `import { createClient } from 'sluice/client';\nconsole.log(typeof createClient);`,
-  );
-  expect((await run(process.execPath, [join(folder, 'main.mjs')])).stdout).toBe('function\n');
-}, 180_000);
+long(
+  'an installed package works in a program that is built separately, with its types and its code',
+  async () => {
+    const installed = join(folder, 'node_modules/sluice');
+    await mkdir(installed, { recursive: true });
+    await cp(join(root, 'package.json'), join(installed, 'package.json'));
+    await symlink(join(root, 'node_modules'), join(installed, 'node_modules'));
+    const types = join(root, 'node_modules/@types');
+    const build = {
+      extends: join(root, 'tsconfig.build.json'),
+      compilerOptions: { rootDir: root, outDir: join(installed, 'dist'), typeRoots: [types] },
+      include: [join(root, 'src/source/public/public-client.ts')],
+    };
+    await writeFile(join(folder, 'build.json'), JSON.stringify(build));
+    const own = {
+      module: 'nodenext',
+      target: 'es2023',
+      strict: true,
+      noEmit: true,
+      types: ['node'],
+      typeRoots: [types],
+    };
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: own, files: ['program.mts'] }));
+    const blocks = examples.map(({ code }) => {
+      const lines = code.split('\n').filter(line => !line.startsWith('import '));
+      return `{\n${lines.join('\n')}}\n`;
+    });
+    const imports = `import { isKind, SluiceError } from 'sluice/client';\n`;
+    const wrong = `// @ts-expect-error an amount is text\nvoid client.invoices.list().then(({ rows }) => rows[0]!.amount! * 2);\n`;
+    await writeFile(join(folder, 'program.mts'), `${imports}${setUp?.code}${blocks.join('')}${wrong}`);
+    const tsc = join(root, 'node_modules/.bin/tsc');
+    await run(process.execPath, [join(root, 'build.mjs'), join(installed, 'dist')], { cwd: root });
+    await run(tsc, ['-p', join(folder, 'build.json')]);
+    const { stdout } = await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe('');
+    await writeFile(
+      join(folder, 'main.mjs'),
+      `import { createClient } from 'sluice/client';\nconsole.log(typeof createClient);`,
+    );
+    expect((await run(process.execPath, [join(folder, 'main.mjs')])).stdout).toBe('function\n');
+  },
+  180_000,
+);

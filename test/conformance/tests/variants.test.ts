@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { endlessFaults } from '../../../sandbox/faults/fault-kinds.ts';
 import { variantPoints } from '../../../sandbox/variants/variant-points.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
+import { some } from '../../support/long.ts';
 import { formatReport } from '../format-report.ts';
 import { LIST_NAMES } from '../lists/documented-lists.ts';
 import { MAX_REQUESTS } from '../requests/requester.ts';
@@ -111,7 +112,7 @@ const cases = [...GROUPS, ...alone.map(point => [point])].flatMap(points => {
   });
 });
 
-test.for(cases)('$text: each is determined, and every other point correctly', async ({ given }) => {
+test.for(some(cases, 24))('$text: each is determined, and every other point correctly', async ({ given }) => {
   const [point, value] = given[0] as readonly [string, string];
   const paging = point === 'cap' ? 'capped' : point === 'most-rows' && value !== 'all' ? 'whole' : 'meta';
   const { sandbox, run } = await openWith({ paging, ...Object.fromEntries(given) } as Partial<Variants>);

@@ -7,6 +7,7 @@ import { emptyHeld, holdValues } from '../../../src/warehouse/rows/held-values.t
 import type { Table } from '../../../src/warehouse/rows/tables.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 const SIZE = { customers: 60, invoices: 300, transactions: 20 };
@@ -40,43 +41,46 @@ describe.each([
   { pageSize: 100, kinds: KINDS, invoices: 300 },
   { pageSize: 7, kinds: ['renamed', 'half-nulled', 'items-omitted'], invoices: 100 },
 ] as const)('while the source answers wrongly (pages of $pageSize)', ({ pageSize, kinds, invoices }) => {
-  test.each(kinds)('nothing stored is emptied, and all else is stored (%s)', async kind => {
-    const sandbox = await openSandbox({ size: { ...SIZE, invoices }, rateLimit: 0 });
-    await withDatabase(async database => {
-      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'], pageSize });
-      await serveOrders(engine, 'sync', { whole: true });
-      const before = {
-        amounts: await ask<string>(database, '(select count(amount) from warehouse.invoices)'),
-        lines: await ask<string>(database, '(select count(distinct invoice_id) from warehouse.invoice_items)'),
-      };
-      const fewest = await watch(database);
-      sandbox.setBadDay({ kind, resource: 'invoices', field: 'amount' });
-      const edited = [...sandbox.rows('invoices')][7]?.id ?? 0;
-      sandbox.update('invoices', edited, { notes: 'Edited meanwhile' });
-      for (let turn = 0; turn < 2; turn++) {
-        const [order] = await serveOrders(engine, 'sync', { whole: true });
-        const field = kind.startsWith('items') ? 'items' : 'amount';
-        expect(order?.reason).toContain(`--accept-losses invoices.${field}`);
-        expect(order?.state).toBe('failed');
-      }
-      expect(await ask(database, `(select notes from warehouse.invoices where id = ${edited})`)).toBe(
-        'Edited meanwhile',
-      );
-      const { amounts, lines } = await fewest();
-      // What two or three rows of an answer lose may well have been emptied by people: the limit alone holds it.
-      const few = kind === 'half-nulled' && pageSize < 10 ? lossLimitOf(invoices) : 0;
-      expect(amounts).toBeGreaterThanOrEqual(Number(before.amounts) - few);
-      expect(lines).toBe(Number(before.lines));
+  test.each(some<(typeof kinds)[number]>(kinds, 3))(
+    'nothing stored is emptied, and all else is stored (%s)',
+    async kind => {
+      const sandbox = await openSandbox({ size: { ...SIZE, invoices }, rateLimit: 0 });
+      await withDatabase(async database => {
+        const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'], pageSize });
+        await serveOrders(engine, 'sync', { whole: true });
+        const before = {
+          amounts: await ask<string>(database, '(select count(amount) from warehouse.invoices)'),
+          lines: await ask<string>(database, '(select count(distinct invoice_id) from warehouse.invoice_items)'),
+        };
+        const fewest = await watch(database);
+        sandbox.setBadDay({ kind, resource: 'invoices', field: 'amount' });
+        const edited = [...sandbox.rows('invoices')][7]?.id ?? 0;
+        sandbox.update('invoices', edited, { notes: 'Edited meanwhile' });
+        for (let turn = 0; turn < 2; turn++) {
+          const [order] = await serveOrders(engine, 'sync', { whole: true });
+          const field = kind.startsWith('items') ? 'items' : 'amount';
+          expect(order?.reason).toContain(`--accept-losses invoices.${field}`);
+          expect(order?.state).toBe('failed');
+        }
+        expect(await ask(database, `(select notes from warehouse.invoices where id = ${edited})`)).toBe(
+          'Edited meanwhile',
+        );
+        const { amounts, lines } = await fewest();
+        // What two or three rows of an answer lose may well have been emptied by people: the limit alone holds it.
+        const few = kind === 'half-nulled' && pageSize < 10 ? lossLimitOf(invoices) : 0;
+        expect(amounts).toBeGreaterThanOrEqual(Number(before.amounts) - few);
+        expect(lines).toBe(Number(before.lines));
 
-      sandbox.setBadDay(null);
-      const [order] = await serveOrders(engine, 'sync', { whole: true });
-      expect(order).toMatchObject({ state: 'done' });
-      expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
-      expect(await ask(database, '(select count(*)::int from sluice.held)')).toBe(0);
-      await engine.close();
-    });
-    await sandbox.close();
-  });
+        sandbox.setBadDay(null);
+        const [order] = await serveOrders(engine, 'sync', { whole: true });
+        expect(order).toMatchObject({ state: 'done' });
+        expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
+        expect(await ask(database, '(select count(*)::int from sluice.held)')).toBe(0);
+        await engine.close();
+      });
+      await sandbox.close();
+    },
+  );
 });
 
 /** Empties the notes of so many invoices at the source. */

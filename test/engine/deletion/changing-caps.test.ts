@@ -3,6 +3,7 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 const SIZE = { customers: 20, invoices: 20, transactions: 20 };
@@ -43,12 +44,17 @@ test('a cap that appears deletes no row of a date window', async () => {
   await sandbox.close();
 });
 
-test.each([
-  { cap: 100, lowered: 50, days: { '2024-05-05': 60, '2024-05-06': 30, '2025-03-01': 12 } },
-  { cap: 100, lowered: 50, days: { '2024-05-05': 54, '2024-05-06': 54, '2025-03-01': 54, '2025-03-09': 53 } },
-  { cap: 30, lowered: 12, days: { '2024-05-05': 16, '2024-05-06': 14, '2025-03-01': 13, '2025-03-09': 5 } },
-  { cap: 30, lowered: 7, days: { '2024-05-05': 10, '2024-07-06': 11, '2025-03-01': 8, '2025-03-09': 9 } },
-])('a cap lowered from $cap to $lowered rows deletes no row of a day', async ({ cap, lowered, days }) => {
+test.each(
+  some(
+    [
+      { cap: 100, lowered: 50, days: { '2024-05-05': 60, '2024-05-06': 30, '2025-03-01': 12 } },
+      { cap: 100, lowered: 50, days: { '2024-05-05': 54, '2024-05-06': 54, '2025-03-01': 54, '2025-03-09': 53 } },
+      { cap: 30, lowered: 12, days: { '2024-05-05': 16, '2024-05-06': 14, '2025-03-01': 13, '2025-03-09': 5 } },
+      { cap: 30, lowered: 7, days: { '2024-05-05': 10, '2024-07-06': 11, '2025-03-01': 8, '2025-03-09': 9 } },
+    ],
+    2,
+  ),
+)('a cap lowered from $cap to $lowered rows deletes no row of a day', async ({ cap, lowered, days }) => {
   const variants = { paging: 'whole', 'most-rows': `${cap}` as Variants['most-rows'] } as const;
   const sandbox = await openSandbox({ size: { ...SIZE, transactions: 0 }, rateLimit: 0, variants });
   for (const [date, rows] of Object.entries(days))

@@ -4,6 +4,7 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import type { TestResource } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
@@ -42,7 +43,7 @@ const cases = PAGINGS.flatMap((paging, nth) =>
   CAPS.map((cap, index) => ({ cap, paging, order: ORDERS[(index + nth) % 2] as string })),
 ).filter(({ cap, paging }) => cap < 999 || paging === PAGINGS[CAPS.indexOf(cap) % 2]);
 
-test.each(cases)(
+test.each(some(cases, 3))(
   'a list that shows at most $cap rows (paging=$paging, $order) loses no live row and is never called complete',
   async ({ cap, paging, order }) => {
     const variants = parseVariants(`paging=${paging},order=${order},most-rows=${cap}`);
@@ -118,7 +119,7 @@ const filtered = [
   ),
 ];
 
-test.each(filtered)(
+test.each(some(filtered, 5))(
   'date windows show all of a list that shows at most $cap rows of $of (paging=$paging, $order)',
   async ({ paging, order, cap, of }) => {
     const variants = parseVariants(`paging=${paging},order=${order},most-rows=${cap},most-rows-of=${of}`);
@@ -145,10 +146,15 @@ test.each(filtered)(
   },
 );
 
-test.each([
-  { order: 'id-desc', cap: 37 },
-  { order: 'id-asc', cap: 137 },
-])(
+test.each(
+  some(
+    [
+      { order: 'id-desc', cap: 37 },
+      { order: 'id-asc', cap: 137 },
+    ],
+    1,
+  ),
+)(
   "an invoice that moved is not deleted because its customer's list shows at most $cap rows ($order)",
   async ({ order, cap }) => {
     const variants = parseVariants(`order=${order},paging=no-meta,most-rows=${cap},most-rows-of=customer`);

@@ -3,21 +3,27 @@ import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 const SIZE = { customers: 10, invoices: 60, transactions: 300 };
 
-test.each([
-  'date-bounds=rejected',
-  'date-bounds=wrapped',
-  'date-bounds=rejected,date-filter=pair-only',
-  'date-bounds=wrapped,date-filter=pair-only',
-  'date-bounds=wrapped,date-filter=pair-only,invoice-fields=bare',
-  'dates=far',
-  'dates=far,date-bounds=wrapped',
-  'dates=far,date-bounds=rejected,date-filter=pair-only',
-  'dates=far,date-bounds=wrapped,date-filter=pair-only,paging=no-meta,order=date-desc',
-])(
+test.each(
+  some(
+    [
+      'date-bounds=rejected',
+      'date-bounds=wrapped',
+      'date-bounds=rejected,date-filter=pair-only',
+      'date-bounds=wrapped,date-filter=pair-only',
+      'date-bounds=wrapped,date-filter=pair-only,invoice-fields=bare',
+      'dates=far',
+      'dates=far,date-bounds=wrapped',
+      'dates=far,date-bounds=rejected,date-filter=pair-only',
+      'dates=far,date-bounds=wrapped,date-filter=pair-only,paging=no-meta,order=date-desc',
+    ],
+    3,
+  ),
+)(
   '%s: every row arrives, and windows that are open on one side ask for no date that the source cannot hold',
   async text => {
     // Pages of 20 cut the lists into windows that are open on one side.

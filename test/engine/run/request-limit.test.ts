@@ -6,6 +6,7 @@ import type { Engine } from '../../../src/engine/run/engine.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -27,7 +28,7 @@ async function withLimitedSource(
   });
 }
 
-test.each(['rate-window=sliding', 'rate-window=fixed', 'rate-window=token-bucket'])(
+test.each(some(['rate-window=sliding', 'rate-window=fixed', 'rate-window=token-bucket'], 1))(
   '%s: a first sync far above the limit gets no 429 and ends equal',
   async text => {
     await withLimitedSource(text, async ({ database, sandbox, engine }) => {
@@ -68,7 +69,7 @@ test.each([
   },
 );
 
-test.each(['sliding', 'fixed', 'token-bucket'])(
+test.each(some(['sliding', 'fixed', 'token-bucket'], 1))(
   'a limit that is counted per minute (%s) is found out and used without a 429, and the profile keeps it',
   async kind => {
     await withDatabase(async database => {

@@ -6,6 +6,7 @@ import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from '../../cli/run-command.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { long } from '../../support/long.ts';
 import { doneSlots, RARELY } from './service-state.ts';
 
 useBuild();
@@ -32,7 +33,7 @@ test('another installation is not read into the same tables, unless --moved says
   });
 });
 
-test('only the source that owns a schema reads or resets its rows', async () => {
+long('only the source that owns a schema reads or resets its rows', async () => {
   await withInstallation({}, async ({ sandbox, database, env, sluice }) => {
     expect((await sluice('sync', 'customers')).code).toBe(0);
     const other = await openSandbox({ size: 'small', seed: 2, apiKey: KEY, rateLimit: 0 });
@@ -63,44 +64,47 @@ test('only the source that owns a schema reads or resets its rows', async () => 
   });
 });
 
-test('one source of several that is another installation is an incident until it is corrected; if all are, the service does not start', async () => {
-  const options = { size: 'small', apiKey: KEY, rateLimit: 0 } as const;
-  const sandboxes = await Promise.all([1, 2, 2].map(seed => openSandbox({ ...options, seed })));
-  const [vienna, graz, other] = sandboxes.map(sandbox => sandbox.url) as [string, string, string];
-  const cwd = mkdtempSync(join(tmpdir(), 'sluice-moved-'));
-  const write = (...urls: [string, string]) =>
-    writeFileSync(
-      join(cwd, 'sources.json'),
-      JSON.stringify(['vienna', 'graz'].map((name, at) => ({ name, url: urls[at], api_key_from: 'THE_KEY' }))),
-    );
-  await withDatabase(async (database, { url }) => {
-    const env = { DATABASE_URL: url, THE_KEY: KEY, ...RARELY };
-    const incidents = async () =>
-      (
-        await database.query<{ isOver: boolean }>(
-          `select source, resource, kind, message, ended_at is not null as "isOver" from sluice.incidents`,
-        )
-      ).rows;
-    write(vienna, graz);
-    expect((await run(['sync', 'customers'], { env, cwd })).code).toBe(0);
-    write(vienna, other);
-    const service = begin(['start'], { env, cwd });
-    await until(async () => (await doneSlots(database)) === 3 && (await incidents()).length > 0);
-    const message = expect.stringContaining('Source "graz" was read from') as string;
-    expect(await incidents()).toEqual([{ source: 'graz', resource: null, kind: 'failed', message, isOver: false }]);
-    expect(sandboxes[2]?.stats.total).toBe(0);
-    expect((await run(['sync', 'customers', '--source', 'graz', '--moved'], { env, cwd })).code).toBe(0);
-    await until(async () => (await incidents()).every(({ isOver }) => isOver));
-    service.child.kill('SIGTERM');
-    const ended = await service.ended;
-    expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('Source \\"graz\\" was read from')]);
+long(
+  'one source of several that is another installation is an incident until it is corrected; if all are, the service does not start',
+  async () => {
+    const options = { size: 'small', apiKey: KEY, rateLimit: 0 } as const;
+    const sandboxes = await Promise.all([1, 2, 2].map(seed => openSandbox({ ...options, seed })));
+    const [vienna, graz, other] = sandboxes.map(sandbox => sandbox.url) as [string, string, string];
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-moved-'));
+    const write = (...urls: [string, string]) =>
+      writeFileSync(
+        join(cwd, 'sources.json'),
+        JSON.stringify(['vienna', 'graz'].map((name, at) => ({ name, url: urls[at], api_key_from: 'THE_KEY' }))),
+      );
+    await withDatabase(async (database, { url }) => {
+      const env = { DATABASE_URL: url, THE_KEY: KEY, ...RARELY };
+      const incidents = async () =>
+        (
+          await database.query<{ isOver: boolean }>(
+            `select source, resource, kind, message, ended_at is not null as "isOver" from sluice.incidents`,
+          )
+        ).rows;
+      write(vienna, graz);
+      expect((await run(['sync', 'customers'], { env, cwd })).code).toBe(0);
+      write(vienna, other);
+      const service = begin(['start'], { env, cwd });
+      await until(async () => (await doneSlots(database)) === 3 && (await incidents()).length > 0);
+      const message = expect.stringContaining('Source "graz" was read from') as string;
+      expect(await incidents()).toEqual([{ source: 'graz', resource: null, kind: 'failed', message, isOver: false }]);
+      expect(sandboxes[2]?.stats.total).toBe(0);
+      expect((await run(['sync', 'customers', '--source', 'graz', '--moved'], { env, cwd })).code).toBe(0);
+      await until(async () => (await incidents()).every(({ isOver }) => isOver));
+      service.child.kill('SIGTERM');
+      const ended = await service.ended;
+      expect([ended.code, ended.stderr]).toEqual([0, expect.stringContaining('Source \\"graz\\" was read from')]);
 
-    write(graz, vienna);
-    const { code, stderr } = await run(['start'], { env, cwd });
-    expect(code).toBe(2);
-    for (const name of ['vienna', 'graz'])
-      expect(stderr).toMatch(new RegExp(`Source \\\\?"${name}\\\\?" was read from`));
-  });
-  for (const sandbox of sandboxes) await sandbox.close();
-  rmSync(cwd, { recursive: true });
-});
+      write(graz, vienna);
+      const { code, stderr } = await run(['start'], { env, cwd });
+      expect(code).toBe(2);
+      for (const name of ['vienna', 'graz'])
+        expect(stderr).toMatch(new RegExp(`Source \\\\?"${name}\\\\?" was read from`));
+    });
+    for (const sandbox of sandboxes) await sandbox.close();
+    rmSync(cwd, { recursive: true });
+  },
+);

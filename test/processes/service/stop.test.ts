@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { begin, KEY, until, useBuild, withInstallation } from '../../cli/run-command.ts';
 import { differences } from '../../support/compare.ts';
 import { createTestDatabase } from '../../support/database.ts';
+import { long } from '../../support/long.ts';
 import { doneSlots, openRuns, RARELY, SOURCE, sessions, waitingRuns } from './service-state.ts';
 
 useBuild();
@@ -61,30 +62,35 @@ test('a second SIGTERM stops the work that the first lets finish', async () => {
   });
 });
 
-test('at the request limit runs wait until a named time, release the source, and continue in another process', async () => {
-  await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
-    const limits = { SOURCE_RATE_LIMIT: '20', SOURCE_RATE_WINDOW_SECONDS: '3600' };
-    const service = begin(['start'], { env: { ...env, ...RARELY, ...limits } });
-    await until(async () => (await waitingRuns(database)) > 0 && (await sessions(database, 'sluice reads main')) === 0);
-    expect(sandbox.stats.total).toBe(20);
-    const status = await sluice('status');
-    expect(status.stdout).toMatch(
-      /^(invoices|transactions) +slot +waiting for the request limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d /m,
-    );
-    service.child.kill('SIGTERM');
-    expect((await service.ended).code).toBe(0);
-    expect(await waitingRuns(database)).toBeGreaterThan(0);
+long(
+  'at the request limit runs wait until a named time, release the source, and continue in another process',
+  async () => {
+    await withInstallation(SOURCE, async ({ sandbox, database, env, sluice }) => {
+      const limits = { SOURCE_RATE_LIMIT: '20', SOURCE_RATE_WINDOW_SECONDS: '3600' };
+      const service = begin(['start'], { env: { ...env, ...RARELY, ...limits } });
+      await until(
+        async () => (await waitingRuns(database)) > 0 && (await sessions(database, 'sluice reads main')) === 0,
+      );
+      expect(sandbox.stats.total).toBe(20);
+      const status = await sluice('status');
+      expect(status.stdout).toMatch(
+        /^(invoices|transactions) +slot +waiting for the request limit until (\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d /m,
+      );
+      service.child.kill('SIGTERM');
+      expect((await service.ended).code).toBe(0);
+      expect(await waitingRuns(database)).toBeGreaterThan(0);
 
-    // As if an hour had passed.
-    await database.query('truncate sluice.requests, sluice.budgets');
-    await database.query('update sluice.runs set waiting_until = sluice.now() where waiting_until is not null');
-    const next = begin(['start'], { env: { ...env, ...RARELY } });
-    await until(async () => (await doneSlots(database)) === 3);
-    expect(await differences(database, sandbox)).toEqual([]);
-    // The same runs continue, with the rows and requests they had.
-    const { rows } = await database.query("select count(*)::int as runs from sluice.runs where kind = 'slot'");
-    expect(rows).toEqual([{ runs: 3 }]);
-    next.child.kill('SIGTERM');
-    await next.ended;
-  });
-});
+      // As if an hour had passed.
+      await database.query('truncate sluice.requests, sluice.budgets');
+      await database.query('update sluice.runs set waiting_until = sluice.now() where waiting_until is not null');
+      const next = begin(['start'], { env: { ...env, ...RARELY } });
+      await until(async () => (await doneSlots(database)) === 3);
+      expect(await differences(database, sandbox)).toEqual([]);
+      // The same runs continue, with the rows and requests they had.
+      const { rows } = await database.query("select count(*)::int as runs from sluice.runs where kind = 'slot'");
+      expect(rows).toEqual([{ runs: 3 }]);
+      next.child.kill('SIGTERM');
+      await next.ended;
+    });
+  },
+);

@@ -4,6 +4,7 @@ import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../../src/embedded-postgres/embedded-server.ts';
 import { begin, KEY, until, useBuild, withInstallation } from '../../cli/run-command.ts';
 import { differences } from '../../support/compare.ts';
+import { long } from '../../support/long.ts';
 import { openWarehouse, withDataDir } from '../own-server.ts';
 import { doneSlots, openRuns, RARELY, SOURCE, sessions } from './service-state.ts';
 
@@ -37,7 +38,7 @@ test('two services record and read each slot once; when the one that reads is ki
   });
 });
 
-test('a service continues, and is woken again, after all of its database connections are terminated', async () => {
+long('a service continues, and is woken again, after all of its database connections are terminated', async () => {
   await withInstallation({ size: 'small' }, async ({ database, env, sluice }) => {
     const service = begin(['start'], { env: { ...env, ...RARELY } });
     await until(async () => (await doneSlots(database)) === 3);
@@ -57,7 +58,7 @@ test('a service continues, and is woken again, after all of its database connect
   });
 });
 
-test('a service restarts its embedded Postgres server after a crash and continues', async () => {
+long('a service restarts its embedded Postgres server after a crash and continues', async () => {
   const sandbox = await openSandbox({ ...SOURCE, apiKey: KEY, rateLimit: 0 });
   await withDataDir(async dataDir => {
     const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir, SOURCE_RATE_LIMIT: '100000' };
@@ -80,7 +81,7 @@ test('a service restarts its embedded Postgres server after a crash and continue
   await sandbox.close();
 });
 
-test('a service ends with an error if its embedded Postgres server comes back on another port', async () => {
+long('a service ends with an error if its embedded Postgres server comes back on another port', async () => {
   const sandbox = await openSandbox({ size: 'small', apiKey: KEY, rateLimit: 0 });
   await withDataDir(async dataDir => {
     const env = { SOURCE_URL: sandbox.url, SOURCE_API_KEY: KEY, SLUICE_DATA_DIR: dataDir, ...RARELY };
@@ -100,7 +101,7 @@ test('a service ends with an error if its embedded Postgres server comes back on
   await sandbox.close();
 });
 
-test('a command that is reading also serves the schedule of a service that starts meanwhile', async () => {
+long('a command that is reading also serves the schedule of a service that starts meanwhile', async () => {
   const size = { customers: 40, invoices: 40, transactions: 2000 };
   await withInstallation({ ...SOURCE, size, latencyMs: 250 }, async ({ sandbox, database, env }) => {
     const small = { SOURCE_PAGE_SIZE: '20', SOURCE_CONCURRENCY: '1' };
@@ -118,7 +119,7 @@ test('a command that is reading also serves the schedule of a service that start
   });
 });
 
-test('a detached backfill pauses within a page, continues at once when resumed, and yields to live slots', async () => {
+long('a detached backfill pauses within a page, continues at once when resumed, and yields to live slots', async () => {
   await withInstallation({ ...SOURCE, latencyMs: 60 }, async ({ sandbox, database, env, sluice }) => {
     const small = { SOURCE_PAGE_SIZE: '50', SOURCE_CONCURRENCY: '1' };
     const service = begin(['start'], { env: { ...env, ...RARELY, ...small } });

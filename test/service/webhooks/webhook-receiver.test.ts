@@ -10,6 +10,7 @@ import { dueHints } from '../../../src/warehouse/ledgers/hints.ts';
 import { noteWebhook, receiverSecret, renewSecret } from '../../../src/warehouse/ledgers/receivers.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { long } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { ask, hearWakeUps, servedSource, withService } from '../with-service.ts';
@@ -221,48 +222,52 @@ for (const times of ['once', 'twice'] as const) {
   });
 }
 
-test('10,000 messages about 600 invoices are all answered, and cost no more requests than one hint task', async () => {
-  const sandbox = await openSandbox({ rateLimit: 0 });
-  await withReceiver(async ({ database, url }) => {
-    // However long the flood takes here, no time passes in the database: nothing has rested enough to be read twice.
-    const clock = await createVirtualClock(database);
-    const engine = await openEngine(database, sandbox, { clock });
-    await serveOrders(engine, 'sync');
-    const asked = sandbox.stats.total;
-    const ids = [...sandbox.rows('invoices')].map(row => row.id);
-    const agent = new Agent({ keepAlive: true });
-    const times: number[] = [];
-    let sent = 0;
-    const sender = async () => {
-      for (let number = sent++; number < 10_000; number = sent++) {
-        const body = JSON.stringify({ event: EVENTS[number % 2], data: { id: ids[number % ids.length] } });
-        const began = performance.now();
-        const { status } = await ask(url, { method: 'POST', body, agent });
-        times.push(performance.now() - began);
-        if (status !== 200) throw new Error(`HTTP ${status}`);
-      }
-    };
-    let over = false;
-    const reading = (async () => {
-      while (!over) {
-        await serve(engine);
-        await new Promise(resolve => setTimeout(resolve, 20));
-      }
-    })();
-    const began = performance.now();
-    await Promise.all(Array.from({ length: 4 }, sender));
-    const seconds = (performance.now() - began) / 1000;
-    over = true;
-    await reading;
-    agent.destroy();
-    await serve(engine);
-    const requests = sandbox.stats.total - asked;
-    times.sort((a, b) => a - b);
-    if (process.env.LOG_LEVEL === 'info') console.log({ seconds, median: times[5000], p99: times[9900], requests });
-    // Ten for the invoices; the newest transactions need one or two.
-    expect(requests).toBeGreaterThan(0);
-    expect(requests).toBeLessThanOrEqual(12);
-    await engine.close();
-  });
-  await sandbox.close();
-}, 300_000);
+long(
+  '10,000 messages about 600 invoices are all answered, and cost no more requests than one hint task',
+  async () => {
+    const sandbox = await openSandbox({ rateLimit: 0 });
+    await withReceiver(async ({ database, url }) => {
+      // However long the flood takes here, no time passes in the database: nothing has rested enough to be read twice.
+      const clock = await createVirtualClock(database);
+      const engine = await openEngine(database, sandbox, { clock });
+      await serveOrders(engine, 'sync');
+      const asked = sandbox.stats.total;
+      const ids = [...sandbox.rows('invoices')].map(row => row.id);
+      const agent = new Agent({ keepAlive: true });
+      const times: number[] = [];
+      let sent = 0;
+      const sender = async () => {
+        for (let number = sent++; number < 10_000; number = sent++) {
+          const body = JSON.stringify({ event: EVENTS[number % 2], data: { id: ids[number % ids.length] } });
+          const began = performance.now();
+          const { status } = await ask(url, { method: 'POST', body, agent });
+          times.push(performance.now() - began);
+          if (status !== 200) throw new Error(`HTTP ${status}`);
+        }
+      };
+      let over = false;
+      const reading = (async () => {
+        while (!over) {
+          await serve(engine);
+          await new Promise(resolve => setTimeout(resolve, 20));
+        }
+      })();
+      const began = performance.now();
+      await Promise.all(Array.from({ length: 4 }, sender));
+      const seconds = (performance.now() - began) / 1000;
+      over = true;
+      await reading;
+      agent.destroy();
+      await serve(engine);
+      const requests = sandbox.stats.total - asked;
+      times.sort((a, b) => a - b);
+      if (process.env.LOG_LEVEL === 'info') console.log({ seconds, median: times[5000], p99: times[9900], requests });
+      // Ten for the invoices; the newest transactions need one or two.
+      expect(requests).toBeGreaterThan(0);
+      expect(requests).toBeLessThanOrEqual(12);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+  300_000,
+);

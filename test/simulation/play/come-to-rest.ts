@@ -143,14 +143,15 @@ const hidesRecords = (plan: Plan): boolean => countsWrongly(plan) || (plan.varia
 
 /**
  * A record that cannot be read seems to be new when it is shown for the first time, or, if readings may lack records (`hides`), again: each
- * row that went missing in that run or later may be it, for as long as it is there. Windows do not show such records, a whole list does.
+ * row that no run has shown since then and that went missing may be it, for as long as it is there. Runs that fail do not show all rows.
+ * Windows do not show such records, a whole list does.
  */
 async function mayBeUnreadable(database: Database, hides: boolean): Promise<Set<string>> {
   const { rows } = await database.query<{ resource: string; key: string }>(
     `select resource, key from sluice.missing m where unreadable and exists (select from sluice.quarantine q
       where q.source = m.source and q.resource = m.resource and q.key like '?%' and q.resolved_at is null
-        and ($1 or (m.slice = 'whole' and q.first_seen >= (select max(r.started_at) from sluice.runs r
-          where r.source = m.source and r.resource = m.resource and r.started_at <= m.since))))`,
+        and ($1 or (m.slice = 'whole' and q.first_seen >= coalesce((select max(r.ended_at) from sluice.runs r
+          where r.source = m.source and r.resource = m.resource and r.state = 'done' and r.ended_at < m.since), '-infinity'))))`,
     [hides],
   );
   return new Set(rows.map(({ resource, key }) => `${resource} ${key} is not at the source`));

@@ -8,6 +8,7 @@ import type { Database } from '../../../../src/warehouse/database/database.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
+import { long } from '../../../support/long.ts';
 import { openEngine, serveOrders } from '../../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
 
@@ -51,33 +52,37 @@ async function withService(fn: (served: Served) => Promise<void>): Promise<void>
   });
 }
 
-test('windows that always fail keep no other slice from being read, and each tick fails until they answer', async () => {
-  await withService(async ({ database, sandbox, engine, pass, lastTicks }) => {
-    sandbox.failNext('json-500', 1_000_000, /\/transactions.*=2024-/);
-    await pass(30 * MINUTE);
-    sandbox.changeRandom(30);
-    await pass(1.5 * HOUR);
-    expect(await lastTicks()).toMatchObject({
-      customers: { state: 'done' },
-      invoices: { state: 'done' },
-      transactions: { state: 'failed', reason: expect.stringMatching(/=2024-.*failed 6 times/) as string },
-    });
-    const left = await differences(database, sandbox, 100);
-    const { rows } = await database.query<{ id: string }>(
-      `select id::text from warehouse.transactions where date >= '2025-01-01'`,
-    );
-    const young = new Set(rows.map(({ id }) => `transactions ${id}`));
-    expect(
-      left.filter(text => !text.startsWith('transactions') || young.has(text.split(/[ \n]/).slice(0, 2).join(' '))),
-    ).toEqual([]);
+long(
+  'windows that always fail keep no other slice from being read, and each tick fails until they answer',
+  async () => {
+    await withService(async ({ database, sandbox, engine, pass, lastTicks }) => {
+      sandbox.failNext('json-500', 1_000_000, /\/transactions.*=2024-/);
+      await pass(30 * MINUTE);
+      sandbox.changeRandom(30);
+      await pass(1.5 * HOUR);
+      expect(await lastTicks()).toMatchObject({
+        customers: { state: 'done' },
+        invoices: { state: 'done' },
+        transactions: { state: 'failed', reason: expect.stringMatching(/=2024-.*failed 6 times/) as string },
+      });
+      const left = await differences(database, sandbox, 100);
+      const { rows } = await database.query<{ id: string }>(
+        `select id::text from warehouse.transactions where date >= '2025-01-01'`,
+      );
+      const young = new Set(rows.map(({ id }) => `transactions ${id}`));
+      expect(
+        left.filter(text => !text.startsWith('transactions') || young.has(text.split(/[ \n]/).slice(0, 2).join(' '))),
+      ).toEqual([]);
 
-    sandbox.forgetFaults();
-    await pass(HOUR);
-    expect((await lastTicks()).transactions).toEqual({ state: 'done', reason: null });
-    await serveOrders(engine, 'sync');
-    expect(await differences(database, sandbox)).toEqual([]);
-  });
-}, 120_000);
+      sandbox.forgetFaults();
+      await pass(HOUR);
+      expect((await lastTicks()).transactions).toEqual({ state: 'done', reason: null });
+      await serveOrders(engine, 'sync');
+      expect(await differences(database, sandbox)).toEqual([]);
+    });
+  },
+  120_000,
+);
 
 test('beyond the loss limit each tick fails, not every other one', async () => {
   await withService(async ({ database, sandbox, pass, lastTicks }) => {

@@ -6,10 +6,11 @@ import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
 import { recordSlot } from '../../../../src/warehouse/ledgers/slots.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
+import { long } from '../../../support/long.ts';
 import { openEngine } from '../../../support/source.ts';
 import { createVirtualClock } from '../../../support/virtual-clock.ts';
 
-test('a slot reads all that was never read, however long the request limit makes it wait', async () => {
+long('a slot reads all that was never read, however long the request limit makes it wait', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
     const sandbox = await openSandbox({
