@@ -1,4 +1,4 @@
-import type { Database } from '../warehouse/database/database.ts';
+import type { Db } from '../warehouse/database/database.ts';
 import { readCoverage } from '../warehouse/ledgers/coverage.ts';
 import type { Cursor } from '../warehouse/ledgers/cursors.ts';
 import type { Place } from '../warehouse/ledgers/sources.ts';
@@ -56,7 +56,7 @@ export interface Resource extends List {
 }
 
 export async function openResource(
-  database: Database,
+  db: Db,
   options: { source: string; name: string; job: Job; schema: string; lagMs?: number; never?: readonly string[] },
 ): Promise<Resource> {
   const { source, name, job, schema, lagMs = 0, never = [] } = options;
@@ -85,16 +85,16 @@ export async function openResource(
     shownLately: null,
     leftOut: [],
   };
-  await refreshResource(database, resource);
+  await refreshResource(db, resource);
   return resource;
 }
 
 /** What is known of the list, as it is stored now. */
-export async function refreshResource(database: Database, resource: Resource): Promise<void> {
+export async function refreshResource(db: Db, resource: Resource): Promise<void> {
   const { source, name } = resource;
-  const entries = await readCoverage(database.kysely, { source, resource: name });
+  const entries = await readCoverage(db, { source, resource: name });
   resource.entries = new Map(entries.map(entry => [sliceText(entry.slice), entry]));
-  const traits = await readTraits(database.kysely, source);
+  const traits = await readTraits(db, source);
   adopt(resource, profileOf(traits.filter(trait => trait.resource === name)));
   resource.missing = null;
   resource.untoldUpdates = 0;

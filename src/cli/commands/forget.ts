@@ -68,7 +68,7 @@ async function forget(session: Session, name: string, given: string, options: Op
   const erased = await underLock(reading, 'reading the source, so nothing was erased', async () => {
     const pushing = await acquireSourceLock(database, `${source.name}, push of ${name}`);
     return underLock(pushing, `pushing ${name}, so nothing was erased`, async () => {
-      const { table } = await openResource(database, { source: source.name, name, job, schema: source.schema });
+      const { table } = await openResource(database.kysely, { source: source.name, name, job, schema: source.schema });
       const key = storedKey(table, given);
       return eraseRecord({ session, database, source, place, job, table, key, noWait: !wait, dryRun });
     });

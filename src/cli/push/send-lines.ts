@@ -40,7 +40,7 @@ export async function sendLines(sending: Sending) {
   const job = jobs.get(name);
   const { lagMs, timeoutMs } = source.settings;
   const resource =
-    job && (await openResource(database, { source: source.name, name, job, schema: source.schema, lagMs }));
+    job && (await openResource(database.kysely, { source: source.name, name, job, schema: source.schema, lagMs }));
   const pushId = await startPush(database, place, file, lines);
   const waits = createWaitNote(terminal, clock, name, source.timeZone);
   const sender = createSender(openLedger(database, source), budget =>
@@ -87,7 +87,7 @@ async function readBack(
   resource: Resource,
   range: Parameters<ReadBack>[0],
 ): Promise<void> {
-  await refreshResource(database, resource);
+  await refreshResource(database.kysely, resource);
   const hourly = (source.limit * HOUR) / source.windowMs;
   // A list that costs at most half of the hourly limit is read in full, even if that means to wait: in some orders, a created row
   // may stand anywhere.

@@ -32,7 +32,7 @@ export async function estimateWork(
   const isWhole = orders.every(({ kind, whole }) => kind === 'verify' || whole);
   const cost = async (resource: string) => {
     if (!database) return { requests: 0, neverRead: 1 };
-    const open = (named: string, job: Job) => openResource(database, { source: name, name: named, job, schema });
+    const open = (named: string, job: Job) => openResource(database.kysely, { source: name, name: named, job, schema });
     const job = jobs.get(resource) as Job;
     const list = await open(resource, job);
     const summed = [...jobs].filter(([each]) => each in (slicingOf(job, 'month')?.sumsUp ?? {}));

@@ -54,7 +54,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   await forgetOldWork(database.kysely, source, engine.retention, tables);
   for (const resource of resources) {
     // Another process may have read this source in the meantime.
-    await refreshResource(database, resource);
+    await refreshResource(database.kysely, resource);
     resource.holdsMissing = await holdsMissing(database.kysely, placeOf(resource));
     resource.quarantined = await holdsQuarantine(database.kysely, placeOf(resource));
     resource.heldFields = new Set((await listHeld(database.kysely, placeOf(resource))).map(({ field }) => field));

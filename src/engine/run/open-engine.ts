@@ -35,7 +35,7 @@ export async function openEngine(options: EngineOptions): Promise<Engine & { clo
   const { url, apiKey, auth, timeoutMs, schema, lagMs, never = [], jobs, budget, noWait, ...engine } = options;
   const { source, database, clock, log, concurrency, windowMs, onEvent } = engine;
   const resources = await Promise.all(
-    [...jobs].map(([name, job]) => openResource(database, { source, name, job, schema, lagMs, never })),
+    [...jobs].map(([name, job]) => openResource(database.kysely, { source, name, job, schema, lagMs, never })),
   );
   const waiting = createWaiting(clock);
   const seenTime = createSeenTime();

@@ -115,7 +115,7 @@ ${Object.entries(reasons).map(([field, reason]) => html`<p><code>${field}</code>
 async function missing(parts: ConsoleParts, { name: source, jobs, schema }: ServedSource, now: Now): Promise<Html[]> {
   const items: Html[] = [];
   for (const [name, job] of jobs) {
-    const resource = await openResource(parts.database, { source, name, job, schema });
+    const resource = await openResource(parts.database.kysely, { source, name, job, schema });
     const { strategy, table } = resource;
     for (const row of await listMissing(parts.database.kysely, placeOf(resource), table, strategy.relatedBy)) {
       const { key, slice, since } = row;

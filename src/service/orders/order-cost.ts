@@ -11,7 +11,7 @@ import type { Range } from './order-requests.ts';
 
 /** What reading a range of a resource again would cost, from the bookkeeping alone. */
 export async function estimateReading(database: Database, list: Parameters<typeof openResource>[1], range: Range) {
-  const resource = await openResource(database, list);
+  const resource = await openResource(database.kysely, list);
   const parts = partition(resource)
     .filter(entry => wants(range, entry.slice))
     .map(({ slice, provenAt, rows, requests }) => ({

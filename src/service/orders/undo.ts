@@ -1,6 +1,6 @@
 import { partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
-import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
+import { openResource, placeOf, type Resource, refreshResource } from '../../engine/resource.ts';
 import { wholeTime } from '../../engine/slices/date-windows.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
@@ -48,11 +48,15 @@ export async function undoRuns(
 ): Promise<UndoneList[]> {
   const resources: Resource[] = [];
   for (const [name, job] of await listsOf(database.kysely, source, ids))
-    resources.push(await openResource(database, { source: source.name, name, job, schema: source.schema }));
+    resources.push(await openResource(database.kysely, { source: source.name, name, job, schema: source.schema }));
   const undone = await database.transaction(async tx => {
     await holdLists(tx, source.name, new Map(resources.map(({ name, table }) => [name, table])));
     const lists: UndoneList[] = [];
-    for (const resource of resources) lists.push(await undoList(tx, resource, ids, dryRun));
+    for (const resource of resources) {
+      // A reading may have cut its slices anew until they were held.
+      await refreshResource(tx, resource);
+      lists.push(await undoList(tx, resource, ids, dryRun));
+    }
     return lists;
   });
   if (undone.every(({ replaced, deleted, changedSince }) => replaced + deleted + changedSince === 0))

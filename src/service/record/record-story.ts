@@ -31,7 +31,7 @@ export async function readStory(
   given: string,
 ) {
   const { kysely } = database;
-  const resource = await openResource(database, list);
+  const resource = await openResource(database.kysely, list);
   const { table, name, source } = resource;
   const place = placeOf(resource);
   const key = storedKey(table, given);

@@ -1,6 +1,6 @@
 import { type PostgresPoolClient, type QueryCreator, type QueryExecutorProvider, sql } from 'kysely';
 import type pg from 'pg';
-import { SluiceError } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { SluiceTables } from './bookkeeping-tables.ts';
 import { connect, connecting, createPool, explainPoolError } from './pool.ts';
@@ -138,6 +138,8 @@ async function runTransaction<T>(
       await client.query('rollback').catch((cause: Error) => {
         broken = cause;
       });
+    // Nothing else notices that the connection has ended.
+    else if (isKind(error, 'database')) broken = error;
     throw error;
   } finally {
     // With an error, the pool discards the connection.

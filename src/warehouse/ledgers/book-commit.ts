@@ -24,11 +24,9 @@ export async function bookCommit(
   seenTime.check();
   const isMore = bookings.some(hasWholeKeys);
   const note = seenTime.asking();
-  // What was granted after the clock was put back seems older than what is stored, and what was granted before is dated ahead.
-  const isOn = sql<boolean>`${epochMs('sluice.now()')} >= ${Math.floor(seenTime.latest)}`;
   const isOurs = sql<boolean>`(select holds from ours)`;
   const { rows } = await sql<{ at: number; resource: string | null; version: string | null }>`
-    with ${cursorCtes(source, bookings, isOn)}, ${coverageCtes(source, bookings, isOurs)},
+    with ${cursorCtes(source, bookings, seenTime.latest)}, ${coverageCtes(source, bookings, isOurs)},
       ${runCtes(
         bookings.flatMap(({ counts }) => counts),
         isOurs,
@@ -38,9 +36,11 @@ export async function bookCommit(
   );
   note(rows[0]?.at ?? Number.POSITIVE_INFINITY);
   const versions = new Map(rows.map(({ resource, version }) => [resource, version]));
-  const lost = bookings.find(({ resource }) => !versions.has(resource));
-  if (lost) throw stale({ source, resource: lost.resource });
-  if (rows.some(({ version }) => version === null)) seenTime.check();
+  const lost = bookings.find(({ resource }) => !versions.get(resource));
+  if (lost) {
+    seenTime.check();
+    throw stale({ source, resource: lost.resource });
+  }
   const moved: Cursor[] = [];
   for (const { resource, from, readings } of bookings) {
     const version = versions.get(resource) as string;

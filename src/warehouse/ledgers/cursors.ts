@@ -117,14 +117,10 @@ export interface CursorMove {
 }
 
 /**
- * CTEs that end in `held` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the condition is met) and
- * `moved` (the new `version` of each; none unless `ours` holds).
+ * CTEs that end in `held` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the clock shows at least
+ * `latest`, in epoch ms) and `moved` (the new `version` of each; none unless `ours` holds).
  */
-export function cursorCtes(
-  source: string,
-  cursors: readonly CursorMove[],
-  condition: RawBuilder<boolean>,
-): RawBuilder<unknown> {
+export function cursorCtes(source: string, cursors: readonly CursorMove[], latest: number): RawBuilder<unknown> {
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
     resource,
     version: from.version,
@@ -140,8 +136,11 @@ export function cursorCtes(
         on c.source = ${source} and c.resource = m.resource and c.version = m.version
       -- In the order of \`takeCursors\`.
       order by c.resource for update of c),
+    -- What was granted after the clock was put back seems older than what is stored, and what was granted before is dated ahead.
     ours as materialized (
-      select sluice.now() as now, ${condition} and (select count(*) from held) = ${cursors.length} as holds),
+      select now, locked = ${cursors.length} and ${epochMs('now')} >= ${Math.floor(latest)} as holds
+      -- The clock is read once all are locked.
+      from (select count(*) as locked, sluice.now() as now from held) seen),
     moved as (
       update sluice.cursors c
       set version = c.version + 1, readings = held.readings, position = held.position, committed_at = ours.now, run_id = held."runId"
@@ -168,7 +167,8 @@ export async function moveWholeKeys(
   { [WHOLE]: to }: Cursor['readings'],
 ): Promise<void> {
   const goesOn = from !== undefined && from.startedAt === to?.startedAt;
-  if (from !== undefined && !goesOn) await forgetWholeKeys(tx, place);
+  // Also before the first: `forget` may have left keys of a reading that it ended.
+  if (!goesOn && (from ?? to) !== undefined) await forgetWholeKeys(tx, place);
   if (to !== undefined) await addWholeKeys(tx, place, to.keys.slice(goesOn ? from.keys.length : 0));
 }
 

@@ -91,7 +91,7 @@ test('new resource writes a job that fits the list', async () => {
       expect(await migrate({ database, ...MIGRATIONS, lists: declareTables([['leads', job]]) })).toEqual([
         'warehouse/leads',
       ]);
-      const resource = await openResource(database, { source: 'main', name: 'leads', job, schema: 'warehouse' });
+      const resource = await openResource(database.kysely, { source: 'main', name: 'leads', job, schema: 'warehouse' });
       expect(resource.table.columns.map(({ name, type }) => [name, type])).toEqual([
         ['id', 'bigint'],
         ['name', 'text'],

@@ -16,7 +16,7 @@ test('coverage is changed in its turn, and never by a process that lost the list
     const committer = createCommitter({ ...engine, onCommitted: () => undefined });
     const takeOver = async () => (await takeCursors(database.kysely, list.source, [list.name])).get(list.name);
     list.cursor = (await takeOver()) ?? list.cursor;
-    await refreshResource(database, list);
+    await refreshResource(database.kysely, list);
 
     const dueAt = (dueSince: number) => ({ put: [...list.entries.values()].map(entry => ({ ...entry, dueSince })) });
     const stored = async () => (await readCoverage(database.kysely, placeOf(list))).map(({ dueSince }) => dueSince);

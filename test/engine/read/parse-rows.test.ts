@@ -6,7 +6,12 @@ import { JOBS } from '../../support/resources.ts';
 
 test('equal records that cannot be read are numbered within an answer: one more of them may be a row that turned into it', () =>
   withDatabase(async database => {
-    const users = await openResource(database, { source: 'main', name: 'users', job: JOBS.users, schema: 'warehouse' });
+    const users = await openResource(database.kysely, {
+      source: 'main',
+      name: 'users',
+      job: JOBS.users,
+      schema: 'warehouse',
+    });
     const keysOf = (rows: unknown[]) =>
       parseRows(users, { rows, grantedAt: '2026-01-15T10:00:00Z' }, new Set()).bad.map(({ key }) => key);
     const [one] = keysOf([null]);
