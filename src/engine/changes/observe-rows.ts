@@ -1,11 +1,12 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
+import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { remember, resourceIn, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { partition } from '../coverage/list.ts';
-import { fieldsBesideKey, sortableFields } from '../job.ts';
+import { fieldsBesideKey } from '../job.ts';
 import type { Observation } from '../profile/observation.ts';
-import { observeOtherOrders } from '../profile/observe-order.ts';
+import { observeOtherOrders, sortKeys } from '../profile/observe-order.ts';
 import {
   editsToCheck,
   fieldsCarried,
@@ -57,10 +58,19 @@ export const observeFields = ({ resource, slice, rows }: Step): Observation[] =>
       );
 
 /** Only the list itself shows its order; a filter may be answered in another. */
-export const observeSortKeys = ({ resource, slice, rows }: Step): Observation[] =>
-  slice.by === 'newest' || slice.by === 'id'
-    ? observeOtherOrders(resource.profile, sortableFields(resource.job), rows)
-    : [];
+export function observeSortKeys({ resource: { profile, job }, slice, rows }: Step): Observation[] {
+  if (slice.by !== 'newest' && slice.by !== 'id') return [];
+  const open = sortKeys(profile, job).filter(field => !profile.notOrderedBy.has(field));
+  const isExtra = open.some(field => profile.drift?.unknown.has(field));
+  return observeOtherOrders(profile, open, isExtra ? rows.map(withExtra) : rows);
+}
+
+/** Its unknown fields as values, too; nested ones are in no order. */
+function withExtra({ key, values, extra }: Row): Pick<Row, 'key' | 'values'> {
+  const unknown = Object.entries((JSON.parse(extra ?? '{}') ?? {}) as Readonly<Record<string, unknown>>);
+  const texts = unknown.map(([field, value]) => [field, value === null ? null : String(value)] as const);
+  return { key, values: { ...Object.fromEntries(texts), ...values } };
+}
 
 /** Observes whether edited rows keep their place in id order. Queries the database only where the page allows a conclusion. */
 export async function observeEdits(

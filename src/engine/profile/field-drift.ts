@@ -83,6 +83,10 @@ function withUnknown(
   return unknown;
 }
 
+/** The list used to carry it, and no longer does. */
+export const hasVanished = ({ drift }: { readonly drift: FieldDrift | null }, field: string): boolean =>
+  drift?.vanished.get(field)?.isBack === false;
+
 /** A field that is left out where it is empty has not vanished: only rows that had it before tell. */
 function withVanished(
   known: FieldDrift['vanished'] = new Map(),

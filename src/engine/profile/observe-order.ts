@@ -1,5 +1,6 @@
 import { stampMs } from '../../clock.ts';
 import { stampText } from '../../source/answers/values.ts';
+import { type Job, sortableFields } from '../job.ts';
 import { isId } from '../slices/id-ranges.ts';
 import type { Observation, Order } from './observation.ts';
 import type { ObservedPage } from './observed-page.ts';
@@ -51,6 +52,13 @@ export function observeOrder(profile: SourceProfile, page: ObservedPage, keyFiel
   const evidence = `${page.rows.length} rows on page ${page.page} of the unfiltered list`;
   return [{ trait: 'order', value: order, evidence }];
 }
+
+/** The fields by which a list may be ordered in place of its key: those of the job, and those beside them that rows carry. */
+export const sortKeys = ({ drift }: Pick<SourceProfile, 'drift'>, job: Job): string[] => [
+  ...sortableFields(job),
+  // Of child rows, or with a comma, which the trait cannot hold.
+  ...[...(drift?.unknown.keys() ?? [])].filter(field => !/[.,]/.test(field)),
+];
 
 /**
  * Fields by which the list is not ordered: a page in the order of ids shows their values rise and fall. In one that is ordered by another field,

@@ -1,8 +1,9 @@
-import { type Job, slicingOf, sortableFields } from '../job.ts';
+import { type Job, slicingOf } from '../job.ts';
 import { lengthInDays } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
 import { isIdOrder } from './list-end.ts';
 import type { Edge } from './observation.ts';
+import { sortKeys } from './observe-order.ts';
 import type { SourceProfile } from './source-profile.ts';
 
 /** How one list is read, and what proves that a row was deleted: all that follows from its job and its profile. */
@@ -92,9 +93,11 @@ function confirmationFor(profile: SourceProfile, job: Job, partition: Strategy['
   return isOrderedByIdOnly(profile, job) && showsIds && showsEnd ? 'neighbours' : 'cover';
 }
 
-/** No edit moves a row out of the order of ids: neither the moment of the edit nor the value of any declared field gives it another place. */
+/** No edit moves a row out of the order of ids: neither the moment of the edit nor the value of any field gives it another place. */
 const isOrderedByIdOnly = (profile: SourceProfile, job: Job): boolean =>
-  isIdOrdered(profile) && profile.editsInPlace && sortableFields(job).every(field => profile.notOrderedBy.has(field));
+  isIdOrdered(profile) &&
+  profile.editsInPlace &&
+  sortKeys(profile, job).every(field => profile.notOrderedBy.has(field));
 
 function relatedBy({ ignoredFilters }: SourceProfile, job: Job): string | null {
   for (const slicing of job.slicings)

@@ -4,6 +4,7 @@ import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { groupBy } from '../group-by.ts';
 import { fieldsBesideKey } from '../job.ts';
+import { hasVanished } from '../profile/field-drift.ts';
 import { newFields } from '../profile/observe-rows.ts';
 import type { Resource } from '../resource.ts';
 import type { PageAnswer } from './fetch-page.ts';
@@ -30,18 +31,23 @@ export interface ParsedRows {
 
 /**
  * Parses the rows of an answer. Equal rows without an id are numbered, continuing after those in `seen`; equal records that cannot be
- * read after those in `shown`, the keys of this pass.
+ * read after those in `shown`, the keys of this pass. `isRelated`: the list of one value, which may show lighter records than the list itself:
+ * those replace no row.
  */
 export function parseRows(
   resource: Resource,
   answer: Pick<PageAnswer, 'rows' | 'grantedAt' | 'replaced'>,
   seen: { has(key: string): boolean },
   shown: { has(key: string): boolean } = seen,
+  isRelated = false,
 ): ParsedRows {
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
   const bare: Row[] = [];
-  const { listed, omitted } = fieldsOf(resource, answer.rows);
+  const fields = fieldsOf(resource, answer.rows);
+  const lacking = isRelated ? fields.omitted.filter(field => !hasVanished(resource.profile, field)) : [];
+  const listed = new Set([...fields.listed].filter(field => !lacking.includes(field)));
+  const omitted = fields.omitted.filter(field => !lacking.includes(field));
   const unknown = new Set<string>();
   let last: string | null = null;
   for (const raw of answer.rows) {
@@ -49,7 +55,7 @@ export function parseRows(
     last = 'bad' in parsed ? parsed.bad.key : parsed.row.key;
     if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
-    else rows.push(parsed.row);
+    else rows.push(lacking.length > 0 ? { ...parsed.row, onlyIfNew: true } : parsed.row);
   }
   const here = new Set(rows.map(row => row.key));
   for (const [content, group] of groupBy(bare, row => row.key)) {

@@ -115,7 +115,7 @@ function takeAnswer(
   const { resource } = task;
   const { reading } = progress;
   const { page, limit, grantedAt, meta, rows, release } = answer;
-  const parsed = parseRows(resource, answer, reading.pager.seen, reading.pager.shown);
+  const parsed = parseRows(resource, answer, reading.pager.seen, reading.pager.shown, plan.slice.by === 'value');
   const listPage = { page, limit, grantedAt, meta, rows: rows.length, keys: parsed.keys, last: parsed.last };
   const read = readPage(reading, listPage, contextOf(task, plan, reading, answer));
   const { position, outcome } = read;

@@ -36,10 +36,12 @@ export async function bookCommit(
   );
   note(rows[0]?.at ?? Number.POSITIVE_INFINITY);
   const versions = new Map(rows.map(({ resource, version }) => [resource, version]));
-  const lost = bookings.find(({ resource }) => !versions.get(resource));
-  if (lost) {
-    seenTime.check();
-    throw stale({ source, resource: lost.resource });
+  const lost = bookings.find(({ resource }) => !versions.has(resource));
+  const unmoved = lost ?? bookings.find(({ resource }) => versions.get(resource) === null);
+  if (unmoved) {
+    // Where all cursors are ours, it was the clock.
+    if (!lost) seenTime.check();
+    throw stale({ source, resource: unmoved.resource });
   }
   const moved: Cursor[] = [];
   for (const { resource, from, readings } of bookings) {

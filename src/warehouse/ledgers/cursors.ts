@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
 import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
+import { epochMs } from '../database/now.ts';
 import type { Place } from './sources.ts';
 
 /** Where the reading of one slice stands after its last commit. */

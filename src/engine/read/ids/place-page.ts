@@ -100,8 +100,12 @@ function endsBehind(
 const meets = (neighbour: Place, { firstOffset, total }: Offsets): boolean =>
   neighbour.last !== null && total !== null && neighbour.total === total && neighbour.lastOffset + 1 === firstOffset;
 
-const isLastByCount = ({ page, rows, meta }: AddressedPage, { firstOffset, total, pages }: Offsets): boolean =>
-  total !== null ? firstOffset + rows >= total && page >= (meta?.totalPages ?? 1) : pages !== null && page >= pages;
+/** A page as long as asked for that shows more rows than the list is counted with is not its last: the count is old, or of others. */
+function isLastByCount({ page, rows, limit, meta }: AddressedPage, { firstOffset, total, pages }: Offsets): boolean {
+  if (total === null) return pages !== null && page >= pages;
+  const shown = firstOffset + rows;
+  return shown >= total && page >= (meta?.totalPages ?? 1) && !(shown > total && rows >= limit);
+}
 
 /** By how many rows the count is off, if the page lacks rows that it promises. `before`: rows known to lie before it. */
 export function miscountOf(
