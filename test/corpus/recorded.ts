@@ -1,4 +1,4 @@
-import type { Progress, Wish } from '../../src/engine/agenda/choice.ts';
+import type { Counted, Progress, Wish } from '../../src/engine/agenda/choice.ts';
 import type { List } from '../../src/engine/coverage/list.ts';
 import { slicingOf, sortableFields } from '../../src/engine/job.ts';
 import { profileOf } from '../../src/engine/profile/source-profile.ts';
@@ -47,7 +47,8 @@ export interface RecordedPlan {
   readonly seed: number;
   readonly list: RecordedList & { readonly reading: readonly string[]; readonly turn: number };
   readonly task: Omit<Wish, 'state'> &
-    Pick<Progress, 'allowance' | 'counted'> & {
+    Pick<Progress, 'allowance'> & {
+      readonly counted: number | null;
       readonly absent: boolean;
       /** What needed no more reading, by the text of the slice or with a word before it. */
       readonly settled: readonly string[];
@@ -132,3 +133,6 @@ export function listOf({ resource, traits, entries, total }: RecordedList): List
     total: total === 'unasked' ? undefined : total,
   };
 }
+
+/** The recorder's engine asked for the count before it read anything. */
+export const countedFirst = (rows: number | null): Counted | null => (rows === null ? null : { rows, at: 0 });

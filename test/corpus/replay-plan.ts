@@ -11,7 +11,7 @@ import {
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
 import { type IdSlice, parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
 import { firstPages, withoutAllowance, withoutOrder } from './changed-rules.ts';
-import { listOf, type RecordedPlan } from './recorded.ts';
+import { countedFirst, listOf, type RecordedPlan } from './recorded.ts';
 
 /** What was decided, and what the pure function decides now from the same facts; equal where behaviour is. */
 export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown; chosen: string | null } {
@@ -21,7 +21,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
   const asked = settled.filter(each => /^confirm (?!cover$)/.test(each)).map(each => each.slice('confirm '.length));
   const state: Progress = {
     ...NO_PROGRESS,
-    ...{ readsAll: affordable, allowance, counted },
+    ...{ readsAll: affordable, allowance, counted: countedFirst(counted) },
     targets: targets.map(parseSlice),
     failure: failure === null ? null : { kind: failure },
     done: new Set(settled.filter(each => !/^confirm |^recount$/.test(each))),

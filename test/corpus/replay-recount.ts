@@ -4,7 +4,7 @@ import { coveredSince } from '../../src/engine/coverage/list.ts';
 import { confirmationOf, isLackedByCover } from '../../src/engine/deletion/is-deleted.ts';
 import { parseSlice } from '../../src/engine/slices/slice.ts';
 import type { MissingRow } from '../../src/warehouse/rows/missing-rows.ts';
-import { listOf, type RecordedRecount } from './recorded.ts';
+import { countedFirst, listOf, type RecordedRecount } from './recorded.ts';
 
 /** What was decided of the count, and what the pure functions decide now: `done`, the count once more, or rows without a date. */
 export function replayRecount(recorded: RecordedRecount): { was: unknown; is: unknown } {
@@ -27,7 +27,7 @@ export function replayRecount(recorded: RecordedRecount): { was: unknown; is: un
       quarantined: resultOf<number>('countQuarantined') ?? 0,
       lackedByCover: lacked.length,
     };
-    const found = hiddenRows(known, { counted: task.counted, countAsked: task.recounted }, held);
+    const found = hiddenRows(known, { counted: countedFirst(task.counted), countAsked: task.recounted }, held);
     return found === 'none' ? 'done' : found === 'ask again' ? found : found.trait;
   }
 

@@ -12,8 +12,8 @@ export interface Progress {
   readonly allowance: number;
   /** What hints point to; the first comes next. */
   readonly targets: readonly Slice[];
-  /** Rows the source counted when the task first asked; null before. */
-  readonly counted: number | null;
+  /** What the source counted when the task, or an earlier attempt at its order, first asked: only a cover read since then is counted alike. */
+  readonly counted: Counted | null;
   readonly failure: { readonly kind: string } | null;
   /** Slices that need no more reading, by their text: read, or given up. */
   readonly done: ReadonlySet<string>;
@@ -31,6 +31,12 @@ export interface Progress {
   readonly justLacked: ReadonlyMap<string, ReadonlySet<string>>;
   /** Id ranges read by a task that only reports. */
   readonly intervals: readonly IdSlice[];
+}
+
+export interface Counted {
+  readonly rows: number;
+  /** Epoch milliseconds. */
+  readonly at: number;
 }
 
 /** What a task starts with. */

@@ -103,11 +103,16 @@ const isPaid = (facts: PlanFacts, entry: Entry): boolean =>
 /** A task waits for what is in the way of its best question. */
 const orBlocked = (list: ListInUse, choice: Choice): Next => (isFree(list, choice.slice) ? choice : 'blocked');
 
-/** A repair asks how many rows there are before it reads all, to compare with what was read in the end. */
-function planCount({ list, wish }: PlanFacts): Next | null {
+/** What reads all asks how many rows there are before, to compare with what was read in the end. */
+function planCount(facts: PlanFacts): Next | null {
+  const { list, wish } = facts;
   const { counted, done } = wish.state;
-  const isAsked = counted !== null || done.has('newest');
-  if (wish.kind !== 'verify' || wish.reportOnly || isAsked || list.strategy.partition !== 'date') return null;
+  if (counted !== null || done.has('newest') || wish.reportOnly || list.strategy.partition !== 'date') return null;
+  // A sync reads the newest end anyway, unless another task has since it was asked for.
+  const newest = watched(list).find(({ slice }) => slice.by === 'newest');
+  const isFirst = partition(list).every(({ provenAt }) => (provenAt ?? 0) < wish.since);
+  const isSkipped = isFirst && readsAll(facts) && list.total != null && (newest?.readAt ?? 0) >= wish.since;
+  if (wish.kind !== 'verify' && !(wish.kind === 'sync' && isSkipped)) return null;
   // What is being read now may still change the count.
   return list.reading.size > 0 ? 'blocked' : { ...single({ by: 'newest' }), answers: 1 };
 }

@@ -1,5 +1,7 @@
+import { stampMs } from '../../clock.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { rollbackTo, savepoint, type Transaction } from '../../warehouse/database/database.ts';
+import { keepCount } from '../../warehouse/ledgers/orders.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { holdLosses } from '../changes/hold-losses.ts';
@@ -45,7 +47,12 @@ async function rememberStep(tx: Transaction, effects: TransactionEffects, step: 
   ])
     await remember(tx, effects, task, observation);
   if (total === undefined) return;
-  effects.events.push([task, { kind: 'counted', rows: total }]);
+  if (total !== null && step.end?.kind === 'targeted') {
+    const counted = { rows: total, at: stampMs(step.end.startedAt) };
+    const { state, orderId } = task;
+    if (orderId !== null && state.counted === null && !state.countAsked) await keepCount(tx, orderId, counted);
+    effects.events.push([task, { kind: 'counted', ...counted }]);
+  }
   effects.afterCommit.push(() => {
     resource.total = total ?? resource.total ?? null;
   });

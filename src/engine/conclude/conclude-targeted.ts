@@ -2,8 +2,7 @@ import { stampMs } from '../../clock.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
-import { countsAfterCover } from '../coverage/hidden-rows.ts';
-import { oldestProof } from '../coverage/list.ts';
+import { countsAfterCover, isBeforeCover } from '../coverage/hidden-rows.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
@@ -42,8 +41,8 @@ export async function concludeTargeted(
     // Where nothing is counted, what the list shows is not missing any more, and no longer casts doubt on the windows that lacked it.
     if (!countsAfterCover(resource)) await settleCovered(tx, effects, task, counts, null);
     else if (task.state.countAsked && total != null) {
-      // Where the windows are not counted like the list, its count from before the cover must agree: so the task has read all of it.
-      const isBefore = (oldestProof(resourceIn(effects)) ?? 0) >= task.since;
+      // Where the windows are not counted like the list, its count from before the cover must agree.
+      const isBefore = isBeforeCover(resourceIn(effects), task.state.counted);
       if (windowsHoldAll || isBefore) await settleCovered(tx, effects, task, counts, windowsHoldAll ? null : total);
     }
   }

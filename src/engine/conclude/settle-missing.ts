@@ -210,7 +210,7 @@ async function countOf(
   const { table } = resource;
   const { rows } = await countRows(tx, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(tx, placeOf(resource), table, since) : 0;
-  return { counted, countedBefore: task.state.counted, left: rows + quarantined - missing };
+  return { counted, countedBefore: task.state.counted?.rows ?? null, left: rows + quarantined - missing };
 }
 
 /** Moves rows to the history. At the loss limit they stay missing, and the task fails. */

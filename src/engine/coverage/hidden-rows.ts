@@ -1,6 +1,6 @@
 import type { Observation } from '../profile/observation.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { type List, partition } from './list.ts';
+import { type List, oldestProof, partition } from './list.ts';
 
 /** How many rows are accounted for: stored ones without those that a whole cover lacks, and records in quarantine without a row. */
 export interface Held {
@@ -8,6 +8,10 @@ export interface Held {
   readonly quarantined: number;
   readonly lackedByCover: number;
 }
+
+/** Whether every slice was read since the source counted. */
+export const isBeforeCover = (list: List, counted: { readonly at: number } | null): boolean =>
+  counted !== null && (oldestProof(list) ?? 0) >= counted.at;
 
 /** Whether windows cover a list that the source counts, or may count: what they lack is deleted only once it was counted after them. */
 export const countsAfterCover = ({ strategy, total }: List): boolean => strategy.partition === 'date' && total !== null;
@@ -44,15 +48,16 @@ export function settlesDoubt(list: List, read: Slice): boolean {
  */
 export function hiddenRows(
   list: List,
-  task: { readonly counted: number | null; readonly countAsked: boolean },
+  task: { readonly counted: { readonly rows: number; readonly at: number } | null; readonly countAsked: boolean },
   held: Held,
 ): 'none' | 'ask again' | Observation {
   const rows = held.rows + held.quarantined - held.lackedByCover;
   const { total } = list;
-  if (task.counted === null) return 'none';
   const isAccountedFor = total != null && total <= rows;
-  if (!task.countAsked) return isAccountedFor && held.lackedByCover === 0 ? 'none' : 'ask again';
-  if (isAccountedFor || total !== task.counted || !mayHideRows(list)) return 'none';
+  const isSettled = (held.lackedByCover === 0 || total === null) && (isAccountedFor || task.counted === null);
+  if (!task.countAsked) return isSettled ? 'none' : 'ask again';
+  if (isAccountedFor || total !== task.counted?.rows || !isBeforeCover(list, task.counted) || !mayHideRows(list))
+    return 'none';
   const evidence = `the source counts ${total} rows, its date windows show ${rows}`;
   return { trait: 'undated', value: 'yes', evidence };
 }

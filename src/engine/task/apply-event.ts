@@ -1,5 +1,5 @@
 import { isKind, type SluiceError } from '../../errors.ts';
-import type { Choice } from '../agenda/choice.ts';
+import type { Choice, Counted } from '../agenda/choice.ts';
 import { uncovered } from '../slices/id-ranges.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import { MOST_TRIES, NEW_STATE, type TaskState } from './task-state.ts';
@@ -93,8 +93,10 @@ export const EVENTS = {
   shown: ({ justLacked }, { rows }: Rows) => ({
     justLacked: new Map([...justLacked].map(([slice, lacked]) => [slice, without(lacked, rows)])),
   }),
-  /** An answer tells how many rows the list has; null if the source does not count them. */
-  counted: ({ counted }, { rows }: { readonly rows: number | null }) => ({ counted: counted ?? rows }),
+  /** An answer tells how many rows the list has. The one that was asked for after the cover is compared with the first. */
+  counted: ({ counted, countAsked }, { rows, at }: Counted) => ({
+    counted: counted ?? (countAsked ? null : { rows, at }),
+  }),
   /** So many rows were deleted. */
   deleted: ({ accepted }, { rows }: { readonly rows: number }) => ({ accepted: Math.max(accepted - rows, 0) }),
   /** Its order accepts that so many more rows are deleted. What was held back may be asked for again. */

@@ -126,6 +126,8 @@ export const BOOKKEEPING_TABLES = {
     whole: 'boolean default',
     accept_deletes: 'bigint default',
     accept_losses: 'text[] default',
+    counted: 'bigint null',
+    counted_at: 'timestamp with time zone null',
     state: 'text in waiting|running|paused|done|failed|cancelled default',
     reason: 'text null',
     deleted: 'bigint default',

@@ -24,6 +24,8 @@ export interface Order {
   readonly deleted: number;
   /** Columns and child fields whose losses are accepted. */
   readonly acceptLosses: readonly string[];
+  /** How many rows the source counted before they were read, and when (epoch ms). */
+  readonly counted: { readonly rows: number; readonly at: number } | null;
   readonly state: OrderState;
   readonly reason: string | null;
   /** Its last run failed a short while ago for an outage; it is tried again later. */
@@ -55,6 +57,11 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
     'reason',
     'report',
     'accept_losses as acceptLosses',
+    sql<
+      Order['counted']
+    >`case when counted is not null then jsonb_build_object('rows', counted, 'at', ${epochMs('counted_at')}) end`.as(
+      'counted',
+    ),
     eb.cast<number>('accept_deletes', 'integer').as('acceptDeletes'),
     eb.cast<number>('deleted', 'integer').as('deleted'),
     eb.cast<number>('requests', 'integer').as('requests'),
@@ -86,6 +93,16 @@ export async function createOrder(
     })
     .returning(columns)
     .executeTakeFirstOrThrow();
+}
+
+/** The first count of an order: later attempts at it go by the same. */
+export async function keepCount(db: Db, id: string, { rows, at }: NonNullable<Order['counted']>): Promise<void> {
+  await db
+    .updateTable('sluice.orders')
+    .set({ counted: String(rows), counted_at: new Date(at).toISOString() })
+    .where('id', '=', id)
+    .where('counted', 'is', null)
+    .execute();
 }
 
 /** The open order for exactly this, if any: the same command repeated after an interruption continues it at once. */

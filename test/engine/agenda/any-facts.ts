@@ -101,7 +101,7 @@ const anyWish: fc.Arbitrary<Wish> = fc
     range: fc.constantFrom([null, null], ['2025-01-01', '2025-12-31'], [null, '2020-12-31']),
     reportOnly: fc.boolean(),
     allowance: fc.integer({ min: 0, max: 30 }),
-    counted: fc.constantFrom(null, 100),
+    counted: fc.constantFrom(null, { rows: 100, at: 0 }),
     readsAll: fc.constantFrom(true, false, null),
   })
   .map(({ kind, sinceHours, range, reportOnly, allowance, counted, readsAll }) => ({

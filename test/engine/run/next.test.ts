@@ -112,7 +112,7 @@ class Play {
       if (task.reportOnly) update(task, { kind: 'done', slices: [sliceText(entry.slice)] });
     }
     update(task, { kind: 'done', slices: [sliceText(slice)] });
-    if (slice.by === 'newest') update(task, { kind: 'counted', rows: 100 });
+    if (slice.by === 'newest') update(task, { kind: 'counted', rows: 100, at: this.now });
   }
 
   shown(): string {

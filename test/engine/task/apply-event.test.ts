@@ -128,10 +128,8 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
   ],
   'just lacked': [[{ slices: [B], rows: ['3'] }, { justLacked: new Map([...BUSY.justLacked, [B, new Set(['3'])]]) }]],
   shown: [[{ rows: ['2', '9'] }, { justLacked: new Map([[A, new Set(['1'])]]) }]],
-  counted: [
-    [{ rows: 100 }, { counted: 100 }],
-    [{ rows: null }, {}],
-  ],
+  // They have asked for the count after the cover.
+  counted: [[{ rows: 100, at: 5 }, {}]],
   deleted: [
     [{ rows: 2 }, { accepted: 1 }],
     [{ rows: 20 }, { accepted: 0 }],
@@ -232,7 +230,7 @@ const CARRIED: { readonly [K in Kind]: fc.Arbitrary<Example<K>[0]> } = {
   contradicted: fc.record({ slice: anyText, rows: anyRows }),
   'just lacked': fc.record({ slices: anyTexts, rows: anyRows }),
   shown: fc.record({ rows: anyRows }),
-  counted: fc.record({ rows: fc.option(anyCount) }),
+  counted: fc.record({ rows: anyCount, at: anyCount }),
   deleted: fc.record({ rows: anyCount }),
   accepted: fc.record({ rows: anyCount }),
   learnt: nothing,
@@ -323,6 +321,13 @@ test('a slice is given up after some readings that proved nothing, until it is p
           (!before.done.has(slice) || after.done.has(slice) || (event.kind === 'reopened' && named.includes(slice))),
       );
   });
+});
+
+test('the first count is kept, unless it was asked for after the cover', () => {
+  const count = (rows: number) => ({ kind: 'counted', rows, at: rows }) as const;
+  const first = applyEvent(NEW_STATE, count(100));
+  expect([first.counted, applyEvent(first, count(99)).counted]).toEqual(Array(2).fill({ rows: 100, at: 100 }));
+  expect(applyEvent({ ...NEW_STATE, countAsked: true }, count(99)).counted).toBe(null);
 });
 
 test('what was accepted only shrinks until more is; the first count and every pause stay', () => {

@@ -50,9 +50,12 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const reportOnly = deep && !order.repair;
   const full = whole || kind !== 'sync';
   const given = { kind, resource, runId, orderId, since, lane, from, to, reportOnly, deep, full } as const;
-  const { acceptLosses, deleted: deletedBefore } = order;
+  const { acceptLosses, deleted: deletedBefore, counted } = order;
   const accepted = Math.max(order.acceptDeletes - deletedBefore, 0);
-  const task = createTask({ ...given, acceptLosses, deletedBefore }, { readsAll: whole ? true : null, accepted });
+  const task = createTask(
+    { ...given, acceptLosses, deletedBefore },
+    { readsAll: whole ? true : null, accepted, counted },
+  );
   addTask(loop, task);
   if (acceptLosses.length === 0) return;
   const empty = (tx: Db) => emptyHeld(tx, resource.table, placeOf(resource), { fields: acceptLosses, runId });
