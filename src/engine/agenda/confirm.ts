@@ -2,6 +2,7 @@ import { stampMs } from '../../clock.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
+import { unreadWatched } from '../coverage/targeted.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
@@ -93,10 +94,17 @@ export function confirm(facts: PlanFacts): Choice | null {
   if (wish.state.failure?.kind === 'fuse') return null;
   const open = missing.filter(row => !row.key.startsWith('#') && !wish.state.asked.has(row.key));
   for (const row of open) {
-    const slice = questionFor(list, row);
-    if (!slice || [...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
+    const watched = unreadWatched(list, row);
+    const key = watched ? sliceText(watched) : row.key;
+    const slice = watched ?? questionFor(list, row);
+    if (
+      !slice ||
+      wish.state.asked.has(key) ||
+      [...list.reading].some(other => other.by === slice.by || overlap(other, slice))
+    )
+      continue;
     // One try for each task: what it does not settle waits for the next.
-    return { ...single(slice), answers: 1, asks: { row: row.key } };
+    return { ...single(slice), answers: 1, asks: { row: key } };
   }
   return confirmByCover(facts);
 }

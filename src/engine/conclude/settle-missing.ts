@@ -12,6 +12,7 @@ import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { type Compared, compareRows, countRows } from '../../warehouse/rows/stored-rows.ts';
 import { coveredSince, oldestProof, partition } from '../coverage/list.ts';
 import { partsIn, type StoredCount } from '../coverage/prove.ts';
+import { confirmsByWatched, unreadWatched } from '../coverage/targeted.ts';
 import {
   type Count,
   confirmationOf,
@@ -111,9 +112,23 @@ export async function settleLacked(
     counts.missing += lacked.length - before.length;
     resource.holdsMissing = true;
     const claims = lackClaims(group, before, { slice, at: ended, mayBe });
-    const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
+    const proven = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
+    const unread = proven.length === 0 ? new Set() : await keysInUnread(tx, resource, proven);
+    const deleted = proven.filter(key => !unread.has(key));
     await remove(tx, effects, task, deleted, counts);
   }
+}
+
+/** Which of these rows may still be shown by the list of a watched value. */
+async function keysInUnread(
+  tx: Transaction,
+  resource: Resource,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (!confirmsByWatched(resource)) return new Set();
+  const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
+  const unread = missing.filter(row => keys.includes(row.key) && unreadWatched(resource, row) !== null);
+  return new Set(unread.map(({ key }) => key));
 }
 
 /**
@@ -167,12 +182,14 @@ export async function settleCovered(
   if (!resource.holdsMissing) return;
   const since = coveredSince(resource);
   if (since === null) return;
-  const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy.relatedBy);
+  const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
   const isCounted = counted !== null && missing.length > 0;
   const count = isCounted ? await countOf(tx, resource, task, { counted, missing: missing.length, since }) : null;
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, count, doubted };
-  const deleted = missing.filter(row => isDeleted(rowClaims(row), claims, resource.strategy)).map(({ key }) => key);
+  const deleted = missing
+    .filter(row => isDeleted(rowClaims(row), claims, resource.strategy) && unreadWatched(resource, row) === null)
+    .map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
 }
 

@@ -1,3 +1,4 @@
+import { stampMs } from '../../clock.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
 import { holdsId } from '../slices/id-ranges.ts';
@@ -8,6 +9,22 @@ import { type CoverageChange, learnSince } from './prove.ts';
 /** What is known of a watched slice; null for other targeted slices, which are not kept. */
 export const watchedEntry = (list: List, slice: Slice): Entry | null =>
   watched(list).find(entry => sliceText(entry.slice) === sliceText(slice)) ?? null;
+
+/** Whether the lists of watched values have a say in deletions: where no other list or address confirms them. */
+export const confirmsByWatched = ({ strategy: { confirmation, watched } }: List): boolean =>
+  (confirmation === 'neighbours' || confirmation === 'cover') && watched.some(({ by }) => by === 'value');
+
+/**
+ * The list of a watched value that has to lack a missing row, too, and was not read since it went missing: the list itself may leave out what a
+ * filter shows, such as open tickets of last year. Null where there is none.
+ */
+export function unreadWatched(
+  list: List,
+  { since, watched: value = null }: { readonly since: string; readonly watched?: Slice | null },
+): Slice | null {
+  if (value === null || !confirmsByWatched(list)) return null;
+  return (watchedEntry(list, value)?.readAt ?? 0) > stampMs(since) ? null : value;
+}
 
 /** A watched slice was read at `at` (epoch ms), and showed so many rows. */
 export function readTargeted(

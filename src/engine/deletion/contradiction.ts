@@ -1,4 +1,5 @@
 import { type List, partition } from '../coverage/list.ts';
+import { confirmsByWatched } from '../coverage/targeted.ts';
 import type { Observation } from '../profile/observation.ts';
 import { addressShows, hidesDeletion } from '../profile/observe-address.ts';
 import { shownThoughLacked } from '../profile/shown-though-lacked.ts';
@@ -39,6 +40,8 @@ export function contradictions(
   if (renews(list, slice) || list.strategy.membership === 'window') return [];
   // What the date filter leaves out contradicts no window.
   if (list.profile.leavesOut && slice.by !== 'one') return [];
+  // Nor does the filter by a watched value where it has to lack the row, too.
+  if (slice.by === 'value' && confirmsByWatched(list)) return [];
   // One row is enough to contradict a reading.
   const readings = new Map(seen.filter(row => !row.changed).map(row => [`${row.slice} ${row.since}`, row]));
   return [...readings.values()].flatMap(row => {

@@ -167,7 +167,7 @@ async function failLastRun({ engine }: Loop, task: Task): Promise<void> {
 async function lookForMissing({ engine, agenda }: Loop, resource: Resource): Promise<void> {
   while (resource.holdsMissing && resource.missing === null) {
     const { cursor, strategy, table } = resource;
-    const rows = await listMissing(engine.database.kysely, placeOf(resource), table, strategy.relatedBy);
+    const rows = await listMissing(engine.database.kysely, placeOf(resource), table, strategy);
     // Not kept if a commit came in between: they would be older than the coverage.
     if (resource.cursor === cursor) resource.missing = rows;
   }

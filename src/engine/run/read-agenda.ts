@@ -51,7 +51,7 @@ async function readMissing(
 ): Promise<readonly MissingRow[]> {
   const place = { source, resource: name };
   if (!(await holdsMissing(kysely, place))) return [];
-  return listMissing(kysely, place, tableIn(schema, declareTable(name, job)), strategy.relatedBy);
+  return listMissing(kysely, place, tableIn(schema, declareTable(name, job)), strategy);
 }
 
 /** What is known of the lists of a source, as stored now, for those who show it. Two statements for all of them. */

@@ -117,7 +117,7 @@ async function missing(parts: ConsoleParts, { name: source, jobs, schema }: Serv
   for (const [name, job] of jobs) {
     const resource = await openResource(parts.database.kysely, { source, name, job, schema });
     const { strategy, table } = resource;
-    for (const row of await listMissing(parts.database.kysely, placeOf(resource), table, strategy.relatedBy)) {
+    for (const row of await listMissing(parts.database.kysely, placeOf(resource), table, strategy)) {
       const { key, slice, since } = row;
       const why = whyMissing(row, confirmationOf(row, strategy), strategy.relatedBy);
       items.push(html`<li><div class="head"><h3><a href="${recordPath(parts, source, name, key)}">${name} ${key}</a></h3><span class="soft">went missing ${ago(stampMs(since), now)}</span></div>

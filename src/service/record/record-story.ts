@@ -79,7 +79,7 @@ async function currentVersion({ kysely }: Database, resource: Resource, row: Sto
 
 async function readMissing({ kysely }: Database, resource: Resource, key: string) {
   const { strategy, table } = resource;
-  const all = await listMissing(kysely, placeOf(resource), table, strategy.relatedBy);
+  const all = await listMissing(kysely, placeOf(resource), table, strategy);
   const found = all.find(each => each.key === key);
   if (found === undefined) return null;
   const { since, slice, readings = 1 } = found;

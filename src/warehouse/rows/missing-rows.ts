@@ -14,6 +14,8 @@ export interface MissingRow {
   readonly since: string;
   /** The stored row's value of the requested field; null without one. */
   readonly value: string | null;
+  /** The watched slice that held it; null without one. */
+  readonly watched?: Slice | null;
   /** A record that could not be read appeared when the row went missing: it may be the row. */
   readonly unreadable?: boolean;
   /** The first reading that lacked the row lacked at least half of its slice. */
@@ -137,15 +139,29 @@ export async function holdsMissing(db: Db, place: Place): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** The missing rows of a resource, oldest first. `field`: a column of the stored rows to return as `value`. SQL: a table known at run time. */
-export async function listMissing(db: Db, place: Place, table: Table, field: string | null): Promise<MissingRow[]> {
-  const value =
-    field === null
+/**
+ * The missing rows of a resource, oldest first. `relatedBy`: a column of the stored rows to return as `value`; `watched`: slices of which one may
+ * have held them. SQL: a table known at run time.
+ */
+export async function listMissing(
+  db: Db,
+  place: Place,
+  table: Table,
+  { relatedBy, watched }: { readonly relatedBy: string | null; readonly watched: readonly Slice[] },
+): Promise<MissingRow[]> {
+  const values = watched.flatMap(slice => (slice.by === 'value' ? [slice] : []));
+  const fields = [...new Set([...(relatedBy === null ? [] : [relatedBy]), ...values.map(({ field }) => field)])];
+  const stored =
+    fields.length === 0
       ? sql`null`
-      : sql`(select t.${sql.id(field)}::text from ${sql.id(table.schema, table.name)} t
-    where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
-  const { rows } =
-    await sql<MissingRow>`select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", ${value} as value from sluice.missing m
+      : sql`(select jsonb_build_object(${sql.join(fields.map(field => sql`${sql.lit(field)}, t.${sql.id(field)}::text`))})
+    from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
+  const { rows } = await sql<Omit<MissingRow, 'value' | 'watched'> & { stored: Record<string, string | null> | null }>`
+    select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", ${stored} as stored from sluice.missing m
     where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
-  return rows;
+  return rows.map(({ stored, ...row }) => ({
+    ...row,
+    value: relatedBy === null ? null : (stored?.[relatedBy] ?? null),
+    watched: values.find(({ field, value }) => stored?.[field] === value) ?? null,
+  }));
 }

@@ -40,7 +40,7 @@ const miss = (list: readonly string[], slice?: string) => missParcels(database, 
 
 test('a row is missing from the end of the reading that lacked it, and counts as lacked again only by one begun after that', async () => {
   await store(2);
-  const missing = () => listMissing(database.kysely, PARCELS, table, null);
+  const missing = () => listMissing(database.kysely, PARCELS, table, { relatedBy: null, watched: [] });
   const moments = async () => (await missing()).map(({ since, readings }) => [stampMs(since), readings]);
   await missParcels(database, ['1'], 'id 1..10', [2, 5]);
   expect(await moments()).toEqual([[stampMs(readAtOf(5)), 1]]);
@@ -102,7 +102,7 @@ describe('rows that left their slice', () => {
       ['2', 'id 1..10'],
     ]);
     await inTransaction(database, tx => unmarkMissing(tx, place, ['1']));
-    const listed = await listMissing(database.kysely, place, table, 'name');
+    const listed = await listMissing(database.kysely, place, table, { relatedBy: 'name', watched: [] });
     expect(listed.map(({ key, slice, value }) => [key, slice, value])).toEqual([
       ['2', 'id 1..10', 'n2'],
       ['3', 'id 2..20', 'n3'],
