@@ -38,10 +38,8 @@ export function contradictions(
   doubts: (slice: string) => number,
 ): Contradiction[] {
   if (renews(list, slice) || list.strategy.membership === 'window') return [];
-  // What the date filter leaves out contradicts no window.
+  // What the date filter leaves out contradicts no window, and what the list leaves out none of its parts.
   if (list.profile.leavesOut && slice.by !== 'one') return [];
-  // Nor does the filter by a watched value where it has to lack the row, too.
-  if (slice.by === 'value' && confirmsByWatched(list)) return [];
   // One row is enough to contradict a reading.
   const readings = new Map(seen.filter(row => !row.changed).map(row => [`${row.slice} ${row.since}`, row]));
   return [...readings.values()].flatMap(row => {
@@ -84,16 +82,19 @@ export function undatedRow(list: List, slice: Slice, seen: readonly SeenAgain[])
   return { trait: 'undated', value: 'yes', evidence };
 }
 
-/** Where they do: a row that its own window lacks again and again, and another question shows, is left out by the date filter. */
+/**
+ * Where they do: a row that its own window lacks again and again, and another question shows, is left out by the date filter; so is one by the
+ * list that the filter by a watched value shows.
+ */
 export function leftOutRow(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
   const { strategy, profile, lagMs = 0 } = list;
-  if (strategy.partition !== 'date' || strategy.membership === 'window' || profile.leavesOut) return null;
-  if (renews(list, slice) || slice.by === 'one') return null;
-  const unchanged = seen.filter(row => !row.changed && parseSlice(row.slice).by === 'date');
+  if (strategy.membership === 'window' || profile.leavesOut || renews(list, slice) || slice.by === 'one') return null;
+  if (strategy.partition !== 'date' && !(slice.by === 'value' && confirmsByWatched(list))) return null;
+  const unchanged = seen.filter(row => !row.changed && parseSlice(row.slice).by === strategy.partition);
   const rows = unchanged.map(({ key, since, at }) => ({ key, lackedAt: since, at }));
   const shown = shownThoughLacked(profile.listShown, rows, lagMs);
   if (shown === null) return null;
-  const evidence = `${sliceText(slice)} shows row ${shown.row.key}, which its date window lacked`;
+  const evidence = `${sliceText(slice)} shows row ${shown.row.key}, which ${strategy.partition === 'date' ? 'its date window' : 'the list'} lacked`;
   if (shown.again) return { trait: 'left out', value: 'yes', evidence: `${evidence} again and again` };
   return { trait: 'list shown', value: shown.value, evidence };
 }

@@ -33,7 +33,7 @@ export interface Traits {
   dates: 'no';
   /** Some rows have no date that a window could ask for. */
   undated: 'yes';
-  /** The date filter leaves out rows that the list shows, such as drafts. */
+  /** The date filter leaves out rows that the list shows, such as drafts, or the list rows that another filter shows. */
   'left out': 'yes';
   'date filter': 'ignored';
   /** `both`: the filter works only with both dates. */

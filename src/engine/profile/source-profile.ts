@@ -31,7 +31,7 @@ export interface SourceProfile {
   readonly addressAnswered: string | null;
   readonly addressShown: string | null;
   readonly listShown: string | null;
-  /** The date filter leaves out rows that the list shows. */
+  /** The date filter leaves out rows that the list shows, or the list rows that its filter by a watched value shows. */
   readonly leavesOut: boolean;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;

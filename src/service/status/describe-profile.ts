@@ -35,7 +35,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
   ids: { no: 'rows have no id', yes: 'every row has an id' },
   dates: { no: 'rows do not include their date' },
   undated: { yes: 'some rows have no date' },
-  'left out': { yes: 'the date filter leaves out rows that the list shows' },
+  'left out': { yes: 'some questions leave out rows that others show, such as drafts' },
   'date filter': { ignored: 'ignores the date filter' },
   'date bounds': { both: 'filters by date only with both dates' },
   'date from': { inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' },
