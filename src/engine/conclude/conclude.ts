@@ -5,7 +5,7 @@ import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
-import { partition } from '../coverage/list.ts';
+import { pageSize, partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
 import {
   contradictions,
@@ -106,6 +106,18 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       return changeCoverage(effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
       const { startedAt, givenUp, miscounted, rows } = end;
+      // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
+      const targeted = { kind: 'targeted', complete: false, startedAt } as const;
+      if (
+        slice.by === 'value' &&
+        slice.field === resource.strategy.relatedBy &&
+        miscounted !== undefined &&
+        isOnePage(step)
+      ) {
+        const evidence = `${sliceText(slice)}: ${end.reason}`;
+        await remember(tx, effects, task, { trait: `filter ${slice.field}`, value: 'cut', evidence });
+        return concludeTargeted(tx, effects, { ...step, end: targeted }, outcome);
+      }
       // The reading may have proven some of its parts.
       const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
       if (miscounted !== undefined)
@@ -114,8 +126,6 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       // Where one count was wrong again and again, others of the list are not worth as many tries: they are judged at the end of the task.
       const isHopeless = miscounted !== undefined && steadyMiscount(task.state) !== null;
       if (givenUp || isHopeless) effects.events.push([task, { kind: 'given up', slices }]);
-      // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
-      const targeted = { kind: 'targeted', complete: false, startedAt } as const;
       if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, outcome);
       if (task.reportOnly) return;
       if (rows !== undefined && resource.dates) await remember(tx, effects, task, lowered(resource.dates.field, rows));
@@ -126,6 +136,10 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
     }
   }
 }
+
+/** One answer shows other rows than it counts: nothing changed in between. */
+const isOnePage = ({ seen, unreadable, resource }: Ended): boolean =>
+  seen.length + unreadable.length < pageSize(resource);
 
 /** A shorter window may show rows that others left out. */
 async function settleLeftOut(

@@ -6,7 +6,8 @@ import { openProxy, type ProxiedAnswer } from '../../conformance/tests/proxy.ts'
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import type { TestResource } from '../../support/resources.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const SIZE = { customers: 20, invoices: 80, transactions: 20 };
 
@@ -29,14 +30,20 @@ async function withAnswers(
   let change: Change = answer => answer;
   const url = await openProxy(sandbox, (answer, asked) => change(answer, asked));
   await withDatabase(async database => {
-    const engine = await openEngine(database, { ...sandbox, url }, { limit: 100_000, resources: [resource] });
+    // The source fails again and again, and each attempt waits longer.
+    const clock = await createVirtualClock(database);
+    const options = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000, resources: [resource] };
+    const engine = await openEngine(database, { ...sandbox, url }, options);
     await fn({
       sandbox,
       database,
       answer: next => {
         change = next;
       },
-      sync: async () => (await serveOrders(engine, 'sync', { whole: true })).map(order => order.reason ?? order.state),
+      sync: async () => {
+        await clock.advance(1000);
+        return (await serveOrders(engine, 'sync', { whole: true })).map(order => order.reason ?? order.state);
+      },
     });
     await engine.close();
   });
@@ -98,3 +105,44 @@ test('a filter that shows records without some of their fields empties none of t
     const undated = await database.query(`select from sluice.traits where trait in ('undated', 'filter customer_id')`);
     expect(undated.rows).toEqual([]);
   }));
+
+/** Deletes a customer's invoices, which the list of that customer then no longer tells. */
+async function withoutInvoicesOf(given: Given, says: (asked: ProxiedAnswer) => ProxiedAnswer): Promise<void> {
+  const { sandbox, database, answer, sync } = given;
+  expect(await sync()).toEqual(['done']);
+  const [first] = sandbox.rows('invoices');
+  const customer = first?.customer_id as number;
+  const gone = [...sandbox.rows('invoices')].filter(({ customer_id }) => customer_id === customer).map(({ id }) => id);
+  expect(gone.length).toBeGreaterThan(1);
+  for (const id of gone) sandbox.remove('invoices', id);
+  let asked = 0;
+  answer((given, { path, query }) => {
+    if (path !== '/api/v2/invoices' || query.get('customer_id') !== String(customer)) return given;
+    asked += 1;
+    return says(given);
+  });
+  for (let times = 0; times < 4; times++) expect(await sync()).toEqual(['done']);
+  expect(await deletedKeys(database)).toEqual(gone.sort((a, b) => a - b).map(String));
+  expect(await differences(database, sandbox, 10, ['invoices'])).toEqual([]);
+  expect(asked).toBeLessThan(12);
+}
+
+const INVALID = {
+  success: false,
+  message: 'Validation failed',
+  errors: { customer_id: ['The selected customer is invalid.'] },
+};
+
+test.each([
+  ['is refused', (): ProxiedAnswer => ({ status: 422, body: INVALID })],
+  ['fails', (): ProxiedAnswer => ({ status: 500, body: { success: false, message: 'Server error' } })],
+  [
+    'is counted with a row too many',
+    ({ body, ...given }: ProxiedAnswer): ProxiedAnswer => ({
+      ...given,
+      body: { ...body, meta: { ...body.meta, total_records: 1 } },
+    }),
+  ],
+] as const)('rows of a customer whose list %s are confirmed in another way', (_what, says) =>
+  withAnswers('paging=meta', 'invoices', given => withoutInvoicesOf(given, says)),
+);

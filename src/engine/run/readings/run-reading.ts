@@ -13,6 +13,7 @@ import { readNewest } from '../../read/read-newest.ts';
 import { readOne } from '../../read/read-one.ts';
 import { readPages } from '../../read/read-pages.ts';
 import { readTotal } from '../../read/read-total.ts';
+import { readValue } from '../../read/read-value.ts';
 import { readWindow } from '../../read/read-window.ts';
 import type { Committed, Step } from '../../read/step.ts';
 import { windowReading } from '../../read/window-reading.ts';
@@ -103,11 +104,7 @@ function stepsOf(
     case 'date':
       return readWindow(reader, task, windowReading(task, slice, dayIn(now, engine.timeZone), choice), startedAt);
     case 'value':
-      return readPages(reader, task, {
-        slice,
-        query: { [slice.field]: slice.value },
-        whenRead: startedAt => ({ kind: 'targeted', complete: true, startedAt }),
-      });
+      return readValue(reader, task, slice, startedAt);
     case 'whole':
       return readPages(reader, task, {
         slice,
