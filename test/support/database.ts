@@ -21,7 +21,7 @@ export interface TestDatabase {
   /** For a superuser. */
   readonly adminUrl: string;
   /** Another pool, as another process would have; the caller closes it. */
-  open(applicationName?: string): Promise<Database>;
+  open(applicationName?: string, max?: number): Promise<Database>;
   /** The leak check: fails if a connection was left open. */
   drop(): Promise<void>;
 }
@@ -40,8 +40,8 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   return {
     url: inDatabase(inject('postgresUrl'), name),
     adminUrl: inDatabase(inject('postgresAdminUrl'), name),
-    open: (applicationName = 'test') =>
-      openDatabase({ url: socket, applicationName, log: createLog({ level: 'warn' }) }),
+    open: (applicationName = 'test', max = 10) =>
+      openDatabase({ url: socket, applicationName, log: createLog({ level: 'warn' }), max }),
     drop: async () => dropUnused(await admin(), name),
   };
 }

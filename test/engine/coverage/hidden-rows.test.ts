@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import invoices from '../../../jobs/invoices.ts';
-import { mayHideRows, settlesDoubt } from '../../../src/engine/coverage/hidden-rows.ts';
+import { hiddenRows, mayHideRows, settlesDoubt } from '../../../src/engine/coverage/hidden-rows.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
@@ -20,6 +20,17 @@ function listWith(...traits: readonly { trait: string; value: string }[]): List 
 test('a count that is believed may show that rows lie in no window', () => {
   expect(mayHideRows(listWith())).toBe(true);
   expect(mayHideRows(listWith({ trait: 'counts', value: 'unfiltered' }))).toBe(true);
+});
+
+test('what all windows lack is counted again, also by a task that has no count from before; only a count from before them tells of hidden rows', () => {
+  const held = { rows: 90, quarantined: 0, lackedByCover: 0 };
+  const list = listWith();
+  const after = (counted: { rows: number; at: number } | null, countAsked: boolean, lackedByCover = 0) =>
+    hiddenRows(list, { counted, countAsked }, { ...held, lackedByCover });
+  expect([after(null, false), after(null, false, 1), after(null, true, 1)]).toEqual(['none', 'ask again', 'none']);
+  expect(after({ rows: 100, at: 1 }, true)).toMatchObject({ trait: 'undated' });
+  // The only window was read at 1.
+  expect(after({ rows: 100, at: 2 }, true)).toBe('none');
 });
 
 test('a count in doubt shows nothing', () => {

@@ -7,6 +7,7 @@ import orders from '../../../jobs/orders.ts';
 import transactions from '../../../jobs/transactions.ts';
 import type { Job } from '../../../src/engine/job.ts';
 import type { Observation } from '../../../src/engine/profile/observation.ts';
+import { sortKeys } from '../../../src/engine/profile/observe-order.ts';
 import { profileOf, UNKNOWN, withObservation } from '../../../src/engine/profile/source-profile.ts';
 import { narrowEdges, strategyFor } from '../../../src/engine/profile/strategy.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
@@ -97,4 +98,14 @@ test('in 10,000 sequences of observations, a repeated observation changes nothin
 
 test('a trait that this version does not know leaves the profile as it is', () => {
   expect(profileOf([{ trait: 'moon', value: 'full' }])).toBe(UNKNOWN);
+});
+
+test('a field that no job declares may order a list, too, until its values were seen in no order', () => {
+  const inOrder = { order: 'id-desc', edits: 'in place' };
+  const declared = sortKeys({ drift: null }, orders).join();
+  const drift = JSON.stringify({ learningSince: null, unknown: { pinned: null, 'items.note': null }, vanished: {} });
+  const confirmed = (extra: Record<string, string>) => strategyOf(orders, { ...inOrder, ...extra }).confirmation;
+  expect(confirmed({ 'not ordered by': declared })).toBe('neighbours');
+  expect(confirmed({ 'not ordered by': declared, drift })).toBe('cover');
+  expect(confirmed({ 'not ordered by': `${declared},pinned`, drift })).toBe('neighbours');
 });

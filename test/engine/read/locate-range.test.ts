@@ -83,6 +83,17 @@ function search(
   }
 }
 
+test('a page as long as asked for that shows more rows than the list is counted with does not end it', () => {
+  const ids = Array.from({ length: 250 }, (_, n) => BigInt(250 - n));
+  const counted = (page: number, total: number) => {
+    const shown = ids.slice((page - 1) * 99, page * 99);
+    const meta = { totalPages: Math.ceil(total / 99), totalRecords: total };
+    return placePage({ page, limit: 99, rows: shown.length, ids: shown, meta, isFull: true }, 'id-desc');
+  };
+  expect(counted(2, 190).isEnd).toBe(false);
+  expect([counted(3, 190).isEnd, counted(3, 250).isEnd, counted(2, 198).isEnd]).toEqual([true, true, true]);
+});
+
 test('a page proves only ids of which it shows every row', () => {
   fc.assert(
     fc.property(sources, fc.integer({ min: 1, max: 12 }), fc.integer({ min: 2, max: 40 }), (given, page, limit) => {

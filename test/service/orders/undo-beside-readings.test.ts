@@ -3,6 +3,8 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { commit } from '../../../src/engine/apply/commit.ts';
 import type { Step } from '../../../src/engine/read/step.ts';
 import { placeOf, type Resource } from '../../../src/engine/resource.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
+import { parseSlice } from '../../../src/engine/slices/slice.ts';
 import { createTask } from '../../../src/engine/task/task.ts';
 import { undoRuns } from '../../../src/service/orders/undo.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
@@ -72,6 +74,22 @@ test('an undo waits for a reader that changes coverage, and neither fails', asyn
       return { undone };
     });
     expect(await undone).toMatchObject(restored);
+  });
+});
+
+test('an undo that waited for a reader makes the slices due that it has cut meanwhile', async () => {
+  await withEdits(async ({ database, undo, undoWaits, lists: [list] }) => {
+    const [entry] = [...list.entries.values()].filter(({ slice }) => slice.by === 'id');
+    const { undone } = await database.transaction(async tx => {
+      await holdCursor(tx, placeOf(list), list.cursor);
+      const undone = undo();
+      await undoWaits();
+      const parts = ['id ..10', 'id 11..'].map(text => ({ ...(entry as Entry), slice: parseSlice(text) }));
+      await writeCoverage(tx, placeOf(list), [parseSlice('id ..')], parts);
+      return { undone };
+    });
+    const [customers] = await undone;
+    expect(customers?.due).toBeGreaterThan(0);
   });
 });
 

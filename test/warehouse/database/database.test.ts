@@ -207,6 +207,20 @@ test('a connection ended by the server during a query is reported, and the pool 
   });
 });
 
+test('a connection ended before its transaction began goes to nobody who waits for one', async () => {
+  await withDatabase(async (_, test) => {
+    const database = await test.open('ended', 1);
+    let waiting: Promise<unknown> | undefined;
+    const working = database.transaction(async ({ alone }) => {
+      waiting = database.query('select 1 as one').then(({ rows }) => rows, String);
+      await sql`select pg_terminate_backend(pg_backend_pid())`.execute(alone);
+    });
+    await expect(working).rejects.toMatchObject({ kind: 'database' });
+    expect(await waiting).toEqual([{ one: 1 }]);
+    await database.close();
+  });
+});
+
 test('a connection ended while idle is replaced silently', async () => {
   await withDatabase(async (database, test) => {
     const other = await test.open('other');

@@ -170,5 +170,10 @@ test('the keys of a whole list have their own table, and its reading begins agai
     await move(lost, { whole: shown(['8']) });
     await move(await take(), {});
     expect((await database.query('select from sluice.whole_keys')).rows).toEqual([]);
+
+    // As \`forget\` leaves them: the reading that they belong to has ended.
+    await database.query("insert into sluice.whole_keys (source, resource, key) values ('main', 'parcels', '9')");
+    await move(await take(), { whole: shown(['9', '10']) });
+    expect([...((await take()).readings.whole?.keys ?? [])].sort()).toEqual(['10', '9']);
   });
 });
