@@ -20,6 +20,8 @@ export type AnswerList = (
   request: { salt: number; fault: ListFault | undefined; renderNow: boolean; badDay: BadDay | null },
 ) => Response;
 
+type Json = Record<string, unknown>;
+
 /** The position of a row that is null. */
 const NULL_ROW = -1;
 /** Where in a list they are. */
@@ -52,6 +54,10 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       matching: found.length,
       unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length,
     };
+    const isOfCustomer = listShapes[resource].owner === 'customer_id' && isByOwner(filter);
+    if (isOfCustomer && found.length === 0 && variants['customer-rows'] === 'refused')
+      return validationFailure(Number(variants.validation), { customer_id: 'The selected customer is invalid' });
+    const isLighter = isOfCustomer && variants['customer-rows'] === 'lighter';
     const page = choosePage(query, counts, paging, variants);
     if (page.kind === 'not found') return failure(404, 'Page not found');
     if (found.length === 0 && variants['no-rows'] === '404') return failure(404, 'No records found');
@@ -67,7 +73,8 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       const today = badDay?.resource === resource ? badDay : null;
       const shown =
         today === null ? stored : withRewrite(today, stored, besideIn(table as Table<typeof stored>, position(index)));
-      const usual = renderRow(resource, shown, variants, true);
+      const whole = renderRow(resource, shown, variants, true);
+      const usual = isLighter ? withoutDetails(whole) : whole;
       const rendered = today === null ? usual : withLoss(today, usual);
       if (variants.secrets === 'wrapped' && stored.id % WRAPPED_EVERY === 0) return [rendered];
       // Nothing is documented of the invented lists, so no value of theirs is of the wrong kind.
@@ -95,8 +102,15 @@ function writeMeta({ total_records: records, ...pages }: Meta, form: Variants['t
   return { ...pages, total_records: form === 'number' ? records : grouped() };
 }
 
-const showsNewer = ({ owner, fromDay, toDay }: Filter, { 'customer-rows': rows }: Variants): boolean =>
-  rows === 'newer' && owner !== undefined && fromDay === undefined && toDay === undefined;
+const isByOwner = ({ owner, fromDay, toDay }: Filter): boolean =>
+  owner !== undefined && fromDay === undefined && toDay === undefined;
+
+const showsNewer = (filter: Filter, { 'customer-rows': rows }: Variants): boolean =>
+  rows === 'newer' && isByOwner(filter);
+
+function withoutDetails({ items: _items, notes: _notes, date: _date, due_date: _due, ...rest }: Json): Json {
+  return rest;
+}
 
 /** The row that shares a pair of positions with this one; the last row may be alone. Deletions and new rows change no pair. */
 function besideIn<Row extends { id: number }>(table: Table<Row>, position: number): Row {

@@ -281,7 +281,12 @@ export const variantPoints = {
   ),
   'customer-rows': point(
     'The invoices that customer_id without dates selects.',
-    { all: 'all of the customer', newer: 'those in the newer half of the list; others are not counted either' },
+    {
+      all: 'all of the customer',
+      newer: 'those in the newer half of the list; others are not counted either',
+      lighter: 'all of the customer, without notes, dates and lines',
+      refused: 'all of the customer; with 422, none of one who has none',
+    },
     'all',
   ),
   'deleted-address': point(

@@ -1,6 +1,7 @@
 import { countsAfterCover } from '../../src/engine/coverage/hidden-rows.ts';
 import { partition, watched } from '../../src/engine/coverage/list.ts';
 import { partsIn } from '../../src/engine/coverage/prove.ts';
+import { confirmsByWatched } from '../../src/engine/coverage/targeted.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
 import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan } from './recorded.ts';
@@ -63,6 +64,15 @@ export function deletesByWindows({ list, io }: RecordedConclusion): boolean {
   const { strategy } = listOf(list);
   const deletes = io.some(([name, args]) => name === 'deleteRows' && (args as [string[]])[0].length > 0);
   return deletes && strategy.partition === 'date' && strategy.confirmation === 'cover';
+}
+
+/** The watched values that a sync left out, by their text. Where these have a say in deletions, it reads them now. */
+export function valuesLeftOut(recorded: RecordedPlan): string[] {
+  const { list, task, next } = recorded;
+  const known = listOf(list);
+  const isAsked = typeof next === 'object' && isWatched(recorded, next.slice);
+  if (task.kind !== 'sync' || isAsked || !confirmsByWatched(known)) return [];
+  return watched(known).flatMap(({ slice }) => (slice.by === 'value' ? [sliceText(slice)] : []));
 }
 
 /** Whether a slot may still choose the slice. */

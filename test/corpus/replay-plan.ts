@@ -10,7 +10,7 @@ import {
 } from '../../src/engine/agenda/choice.ts';
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
 import { type IdSlice, parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
-import { firstPages, withoutAllowance, withoutOrder } from './changed-rules.ts';
+import { firstPages, valuesLeftOut, withoutAllowance, withoutOrder } from './changed-rules.ts';
 import { countedFirst, listOf, type RecordedPlan } from './recorded.ts';
 
 /** What was decided, and what the pure function decides now from the same facts; equal where behaviour is. */
@@ -24,7 +24,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
     ...{ readsAll: affordable, allowance, counted: countedFirst(counted) },
     targets: targets.map(parseSlice),
     failure: failure === null ? null : { kind: failure },
-    done: new Set(settled.filter(each => !/^confirm |^recount$/.test(each))),
+    done: new Set([...settled.filter(each => !/^confirm |^recount$/.test(each)), ...valuesLeftOut(recorded)]),
     asked: new Set(asked),
     coverAsked: new Set(settled.filter(each => each === 'confirm cover')),
     intervals: intervals.map(parseSlice) as IdSlice[],

@@ -1,5 +1,6 @@
 import { DAY } from '../../clock.ts';
 import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
+import { confirmsByWatched } from '../coverage/targeted.ts';
 import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { uncovered } from '../slices/id-ranges.ts';
@@ -131,7 +132,8 @@ function planWatched(facts: PlanFacts): Next | null {
   const due = watched(list).find(entry => {
     const isNewest = entry.slice.by === 'newest';
     const since = isNewest ? wish.since : (wish.valuesSince ?? wish.since);
-    const needless = isNewest ? monthly && readsMonths : covered;
+    // The list may leave out what the filter by a watched value shows.
+    const needless = isNewest ? monthly && readsMonths : covered && !confirmsByWatched(list);
     const isRead = (entry.readAt ?? 0) >= since || wish.state.done.has(sliceText(entry.slice));
     return !isRead && !needless && isPaid(facts, entry);
   });

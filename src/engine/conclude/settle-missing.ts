@@ -1,6 +1,7 @@
 import { stampMs } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
+import { isContentKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
@@ -119,6 +120,10 @@ export async function settleLacked(
   }
 }
 
+/** The list of a watched value may still show the row. One that is known by its content was changed, if it is there. */
+const mayBeShown = (list: Resource, row: MissingRow): boolean =>
+  !isContentKey(row.key) && unreadWatched(list, row) !== null;
+
 /** Which of these rows may still be shown by the list of a watched value. */
 async function keysInUnread(
   tx: Transaction,
@@ -127,7 +132,7 @@ async function keysInUnread(
 ): Promise<ReadonlySet<string>> {
   if (!confirmsByWatched(resource)) return new Set();
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
-  const unread = missing.filter(row => keys.includes(row.key) && unreadWatched(resource, row) !== null);
+  const unread = missing.filter(row => keys.includes(row.key) && mayBeShown(resource, row));
   return new Set(unread.map(({ key }) => key));
 }
 
@@ -188,7 +193,7 @@ export async function settleCovered(
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, count, doubted };
   const deleted = missing
-    .filter(row => isDeleted(rowClaims(row), claims, resource.strategy) && unreadWatched(resource, row) === null)
+    .filter(row => isDeleted(rowClaims(row), claims, resource.strategy) && !mayBeShown(resource, row))
     .map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
 }

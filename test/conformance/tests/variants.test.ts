@@ -41,6 +41,8 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   ),
   'customer-rows=all': 'it is not checked',
   'customer-rows=newer': 'it is not checked',
+  'customer-rows=lighter': 'it is not checked',
+  'customer-rows=refused': 'it is not checked',
   'date-times=no': 'few days have rows enough',
   'date-times=mixed': 'few days have rows enough',
   'list-names=positions': 'such a list is read in any case',
