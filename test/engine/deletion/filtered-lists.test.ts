@@ -90,7 +90,8 @@ test('a filter that shows records without some of their fields empties none of t
     expect(await sync()).toEqual(['done']);
     answer((given, { path, query }) => {
       if (path !== '/api/v2/invoices' || !query.has('customer_id')) return given;
-      const data = given.body.data.map(({ items: _, notes: __, date: ___, ...row }: Record<string, unknown>) => row);
+      const isLight = ([field]: [string, unknown]) => !['items', 'notes', 'date'].includes(field);
+      const data = given.body.data.map((row: object) => Object.fromEntries(Object.entries(row).filter(isLight)));
       return { ...given, body: { ...given.body, data } };
     });
     const counted = [...sandbox.rows('invoices')].map(({ customer_id }) => customer_id);
