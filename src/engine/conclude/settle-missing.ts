@@ -1,7 +1,6 @@
 import { stampMs } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
-import { isContentKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
@@ -112,28 +111,21 @@ export async function settleLacked(
     const before = await markMissing(tx, placeOf(resource), lacked, reading);
     counts.missing += lacked.length - before.length;
     resource.holdsMissing = true;
-    const claims = lackClaims(group, before, { slice, at: ended, mayBe });
-    const proven = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
-    const unread = proven.length === 0 ? new Set() : await keysInUnread(tx, resource, proven);
-    const deleted = proven.filter(key => !unread.has(key));
+    const unread = await keysInUnread(tx, resource);
+    const claims = lackClaims(group, before, { slice, at: ended, mayBe }).map(row => ({
+      ...row,
+      unread: unread.has(row.key),
+    }));
+    const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }
 }
 
-/** The list of a watched value may still show the row. One that is known by its content was changed, if it is there. */
-const mayBeShown = (list: Resource, row: MissingRow): boolean =>
-  !isContentKey(row.key) && unreadWatched(list, row) !== null;
-
-/** Which of these rows may still be shown by the list of a watched value. */
-async function keysInUnread(
-  tx: Transaction,
-  resource: Resource,
-  keys: readonly string[],
-): Promise<ReadonlySet<string>> {
+/** Missing rows that the list of a watched value may still show. */
+async function keysInUnread(tx: Transaction, resource: Resource): Promise<ReadonlySet<string>> {
   if (!confirmsByWatched(resource)) return new Set();
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
-  const unread = missing.filter(row => keys.includes(row.key) && mayBeShown(resource, row));
-  return new Set(unread.map(({ key }) => key));
+  return new Set(missing.filter(row => unreadWatched(resource, row) !== null).map(({ key }) => key));
 }
 
 /**
@@ -192,9 +184,9 @@ export async function settleCovered(
   const count = isCounted ? await countOf(tx, resource, task, { counted, missing: missing.length, since }) : null;
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, count, doubted };
-  const deleted = missing
-    .filter(row => isDeleted(rowClaims(row), claims, resource.strategy) && !mayBeShown(resource, row))
-    .map(({ key }) => key);
+  const isGone = (row: MissingRow) =>
+    isDeleted({ ...rowClaims(row), unread: unreadWatched(resource, row) !== null }, claims, resource.strategy);
+  const deleted = missing.filter(isGone).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
 }
 

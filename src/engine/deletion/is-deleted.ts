@@ -15,6 +15,8 @@ export interface RowClaims {
   readonly denied?: boolean;
   /** Readings of its slice that lacked it, where that is known. */
   readonly readings?: number | undefined;
+  /** The list of its watched value was not read since it went missing, and may show it. */
+  readonly unread?: boolean;
 }
 
 /** A reading of a slice that should have shown the row, and did not. */
@@ -70,9 +72,9 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
     case 'value':
       return isLackedByRelated(row, lacks, strategy);
     case 'neighbours':
-      return lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
+      return !row.unread && lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
     case 'cover':
-      return isLackedByCover({ ...row, lacks }, list) && countsNoMore(list, strategy);
+      return !row.unread && isLackedByCover({ ...row, lacks }, list) && countsNoMore(list, strategy);
   }
 }
 

@@ -83,6 +83,16 @@ describe('a row of a list ordered by id, in which edited rows keep their place',
   });
 });
 
+test('a row that the list of its watched value may still show is kept', () => {
+  const twice = { lacks: lacks(['id 1..9', 1], ['id 5..8', 2]) };
+  const byId = strategy('neighbours', { partition: 'id' });
+  for (const unread of [false, true]) {
+    expect(isDeleted(row({ ...twice, unread }), NOTHING, byId)).toBe(!unread);
+    expect(isDeleted(row({ ...twice, unread }), covered(3), strategy('cover'))).toBe(!unread);
+    expect(isDeleted(row({ ...twice, unread, denied: true }), NOTHING, byId)).toBe(true);
+  }
+});
+
 describe('a row of any other list', () => {
   test('is deleted when every slice was read again since it went missing', () => {
     const missing = row({ lacks: lacks(['date 2025-01-01..', 5]) });
