@@ -306,7 +306,7 @@ function isKebab(path: string): boolean {
     return /^\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.ts$/.test(name);
   // A job is named as its table.
   if (path.startsWith('jobs/')) return /^[a-z]+(_[a-z]+)*\.ts$/.test(name);
-  return /^[a-z0-9]+(-[a-z0-9]+)*(\.contract|\.long|\.all)?(\.test|\.config|\.d)?\.ts$/.test(name);
+  return /^[a-z0-9]+(-[a-z0-9]+)*((\.contract|\.long)?\.test|\.config|\.d)?\.ts$/.test(name);
 }
 
 /** One cycle for each import that leads back to a file on the way to it; imports of types alone count too. */

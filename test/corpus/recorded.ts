@@ -1,4 +1,5 @@
-import type { Counted, Progress, Wish } from '../../src/engine/agenda/choice.ts';
+import type { Progress, Wish } from '../../src/engine/agenda/choice.ts';
+import type { Counted } from '../../src/engine/coverage/hidden-rows.ts';
 import type { List } from '../../src/engine/coverage/list.ts';
 import { slicingOf, sortableFields } from '../../src/engine/job.ts';
 import { profileOf } from '../../src/engine/profile/source-profile.ts';

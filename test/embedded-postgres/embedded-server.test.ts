@@ -11,7 +11,6 @@ import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-p
 import { serverLog } from '../../src/embedded-postgres/home-files.ts';
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
-import { long } from '../support/long.ts';
 
 const log = createLog({ level: 'error' });
 const settings = { fsync: 'off', shared_buffers: '16MB' };
@@ -210,7 +209,7 @@ describe('the embedded server', () => {
   });
 });
 
-long('a data folder that cannot be created is one clear error', async () => {
+test('a data folder that cannot be created is one clear error', async () => {
   const dataDir = await makeDataDir();
   try {
     await writeFile(join(dataDir, 'file'), '');

@@ -182,7 +182,7 @@ test('switching off a resource ends its incidents and hides its failed slots', a
   });
 });
 
-long('a webhook address that would expose its secret is not registered', async () => {
+test('a webhook address that would expose its secret is not registered', async () => {
   await withInstallation({}, async ({ sandbox, sluice }) => {
     for (const url of [
       'http://sluice.example.com',

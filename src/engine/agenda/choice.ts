@@ -1,4 +1,5 @@
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
+import type { Counted } from '../coverage/hidden-rows.ts';
 import type { List } from '../coverage/list.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import type { Day } from '../slices/date-windows.ts';
@@ -31,12 +32,6 @@ export interface Progress {
   readonly justLacked: ReadonlyMap<string, ReadonlySet<string>>;
   /** Id ranges read by a task that only reports. */
   readonly intervals: readonly IdSlice[];
-}
-
-export interface Counted {
-  readonly rows: number;
-  /** Epoch milliseconds. */
-  readonly at: number;
 }
 
 /** What a task starts with. */

@@ -97,12 +97,8 @@ export function confirm(facts: PlanFacts): Choice | null {
     const watched = unreadWatched(list, row);
     const key = watched ? sliceText(watched) : row.key;
     const slice = watched ?? questionFor(list, row);
-    if (
-      !slice ||
-      wish.state.asked.has(key) ||
-      [...list.reading].some(other => other.by === slice.by || overlap(other, slice))
-    )
-      continue;
+    if (!slice || wish.state.asked.has(key)) continue;
+    if ([...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
     // One try for each task: what it does not settle waits for the next.
     return { ...single(slice), answers: 1, asks: { row: key } };
   }

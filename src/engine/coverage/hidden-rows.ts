@@ -9,8 +9,14 @@ export interface Held {
   readonly lackedByCover: number;
 }
 
+/** How many rows the source counted, and when (epoch ms). */
+export interface Counted {
+  readonly rows: number;
+  readonly at: number;
+}
+
 /** Whether every slice was read since the source counted. */
-export const isBeforeCover = (list: List, counted: { readonly at: number } | null): boolean =>
+export const isBeforeCover = (list: List, counted: Counted | null): boolean =>
   counted !== null && (oldestProof(list) ?? 0) >= counted.at;
 
 /** Whether windows cover a list that the source counts, or may count: what they lack is deleted only once it was counted after them. */
@@ -48,7 +54,7 @@ export function settlesDoubt(list: List, read: Slice): boolean {
  */
 export function hiddenRows(
   list: List,
-  task: { readonly counted: { readonly rows: number; readonly at: number } | null; readonly countAsked: boolean },
+  task: { readonly counted: Counted | null; readonly countAsked: boolean },
   held: Held,
 ): 'none' | 'ask again' | Observation {
   const rows = held.rows + held.quarantined - held.lackedByCover;

@@ -44,10 +44,7 @@ export function parseRows(
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
   const bare: Row[] = [];
-  const fields = fieldsOf(resource, answer.rows);
-  const lacking = isRelated ? fields.omitted.filter(field => !hasVanished(resource.profile, field)) : [];
-  const listed = new Set([...fields.listed].filter(field => !lacking.includes(field)));
-  const omitted = fields.omitted.filter(field => !lacking.includes(field));
+  const { listed, omitted, isLighter } = fieldsOf(resource, answer.rows, isRelated);
   const unknown = new Set<string>();
   let last: string | null = null;
   for (const raw of answer.rows) {
@@ -55,7 +52,7 @@ export function parseRows(
     last = 'bad' in parsed ? parsed.bad.key : parsed.row.key;
     if ('bad' in parsed) bad.push(parsed.bad);
     else if (isContentKey(parsed.row.key)) bare.push(parsed.row);
-    else rows.push(lacking.length > 0 ? { ...parsed.row, onlyIfNew: true } : parsed.row);
+    else rows.push(isLighter ? { ...parsed.row, onlyIfNew: true } : parsed.row);
   }
   const here = new Set(rows.map(row => row.key));
   for (const [content, group] of groupBy(bare, row => row.key)) {
@@ -100,13 +97,18 @@ function numbering(shown: { has(key: string): boolean }): (record: BadRecord) =>
 }
 
 /** The fields that rows of the list carry, and those that none of these does. Rows without an id are known by the content that they show. */
-function fieldsOf({ job, profile }: Resource, rows: readonly unknown[]) {
+function fieldsOf({ job, profile }: Resource, rows: readonly unknown[], isRelated: boolean) {
   const declared = fieldsBesideKey(job);
   const isCarried = (field: string) => rows.some(raw => isObject(raw) && field in raw);
   const here = newFields(profile, declared, isCarried);
+  const listed = here.length === 0 ? profile.fields : new Set([...profile.fields, ...here]);
+  const omitted = declared.filter(field => profile.fields.has(field) && !isCarried(field));
+  const isLacking = (field: string) => isRelated && omitted.includes(field) && !hasVanished(profile, field);
+  if (!omitted.some(isLacking)) return { listed, omitted, isLighter: false };
   return {
-    listed: here.length === 0 ? profile.fields : new Set([...profile.fields, ...here]),
-    omitted: declared.filter(field => profile.fields.has(field) && !isCarried(field)),
+    listed: new Set([...listed].filter(field => !isLacking(field))),
+    omitted: omitted.filter(field => !isLacking(field)),
+    isLighter: true,
   };
 }
 

@@ -1,5 +1,6 @@
 import { isKind, type SluiceError } from '../../errors.ts';
-import type { Choice, Counted } from '../agenda/choice.ts';
+import type { Choice } from '../agenda/choice.ts';
+import type { Counted } from '../coverage/hidden-rows.ts';
 import { uncovered } from '../slices/id-ranges.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import { MOST_TRIES, NEW_STATE, type TaskState } from './task-state.ts';

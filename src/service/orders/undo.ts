@@ -1,6 +1,7 @@
 import { partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
-import { openResource, placeOf, type Resource, refreshResource } from '../../engine/resource.ts';
+import { declareTable } from '../../engine/records/declare-table.ts';
+import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
 import { wholeTime } from '../../engine/slices/date-windows.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
@@ -11,6 +12,7 @@ import { readRun } from '../../warehouse/reports/run-history.ts';
 import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
 import { keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
+import { tableIn } from '../../warehouse/rows/tables.ts';
 import {
   gatherUndone,
   holdLists,
@@ -46,15 +48,14 @@ export async function undoRuns(
   ids: readonly string[],
   { dryRun }: { dryRun: boolean },
 ): Promise<UndoneList[]> {
-  const resources: Resource[] = [];
-  for (const [name, job] of await listsOf(database.kysely, source, ids))
-    resources.push(await openResource(database.kysely, { source: source.name, name, job, schema: source.schema }));
+  const jobs = [...(await listsOf(database.kysely, source, ids))];
+  const tables = jobs.map(([name, job]) => [name, tableIn(source.schema, declareTable(name, job))] as const);
   const undone = await database.transaction(async tx => {
-    await holdLists(tx, source.name, new Map(resources.map(({ name, table }) => [name, table])));
+    await holdLists(tx, source.name, new Map(tables));
     const lists: UndoneList[] = [];
-    for (const resource of resources) {
-      // A reading may have cut its slices anew until they were held.
-      await refreshResource(tx, resource);
+    for (const [name, job] of jobs) {
+      // Only now: a reading may have cut its slices anew until they were held.
+      const resource = await openResource(tx, { source: source.name, name, job, schema: source.schema });
       lists.push(await undoList(tx, resource, ids, dryRun));
     }
     return lists;

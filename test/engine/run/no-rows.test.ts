@@ -3,7 +3,6 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { long } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -119,41 +118,38 @@ test('if every list answers 404, the address is wrong', async () => {
   await sandbox.close();
 });
 
-long(
-  'a window and its customers that answer 404 while nothing is answered lose no row, and the run fails',
-  async () => {
-    const size = { customers: 20, invoices: 300, transactions: 20 };
-    const sandbox = await openSandbox({ size, rateLimit: 0 });
-    await withDatabase(async database => {
-      const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 5 });
-      await serveOrders(engine, 'sync');
-      const { rows: windows } = await database.query<{ slice: string }>(
-        `select slice from sluice.coverage
+test('a window and its customers that answer 404 while nothing is answered lose no row, and the run fails', async () => {
+  const size = { customers: 20, invoices: 300, transactions: 20 };
+  const sandbox = await openSandbox({ size, rateLimit: 0 });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 5 });
+    await serveOrders(engine, 'sync');
+    const { rows: windows } = await database.query<{ slice: string }>(
+      `select slice from sluice.coverage
        where resource = 'invoices' and slice like 'date 2%..2%' and rows between 5 and 19 order by slice`,
-      );
-      const [dateFrom = '', dateTo = ''] = windows[0]?.slice.slice('date '.length).split('..') ?? [];
-      sandbox.failNext('html-404', 1_000_000);
-      const orders = await serveOrders(engine, 'backfill', { dateFrom, dateTo });
-      sandbox.forgetFaults();
-      const invoices = orders.find(({ resource }) => resource === 'invoices');
-      expect([invoices?.state, invoices?.reason]).toEqual(['failed', expect.stringMatching(/has no .*SOURCE_URL|404/)]);
-      expect(await differences(database, sandbox)).toEqual([]);
-      expect(await database.query("select key from sluice.missing where resource = 'invoices'")).toMatchObject({
-        rows: [],
-      });
-
-      // While a proxy denies just this list, another one is answered: then it may have lost all of its rows, which is not believed at once.
-      sandbox.failNext('html-404', 1_000_000, '/invoices');
-      await serveOrders(engine, 'sync');
-      sandbox.forgetFaults();
-      expect(await differences(database, sandbox)).toEqual([]);
-      expect((await serveOrders(engine, 'sync')).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
-      expect(await differences(database, sandbox)).toEqual([]);
-      await engine.close();
+    );
+    const [dateFrom = '', dateTo = ''] = windows[0]?.slice.slice('date '.length).split('..') ?? [];
+    sandbox.failNext('html-404', 1_000_000);
+    const orders = await serveOrders(engine, 'backfill', { dateFrom, dateTo });
+    sandbox.forgetFaults();
+    const invoices = orders.find(({ resource }) => resource === 'invoices');
+    expect([invoices?.state, invoices?.reason]).toEqual(['failed', expect.stringMatching(/has no .*SOURCE_URL|404/)]);
+    expect(await differences(database, sandbox)).toEqual([]);
+    expect(await database.query("select key from sluice.missing where resource = 'invoices'")).toMatchObject({
+      rows: [],
     });
-    await sandbox.close();
-  },
-);
+
+    // While a proxy denies just this list, another one is answered: then it may have lost all of its rows, which is not believed at once.
+    sandbox.failNext('html-404', 1_000_000, '/invoices');
+    await serveOrders(engine, 'sync');
+    sandbox.forgetFaults();
+    expect(await differences(database, sandbox)).toEqual([]);
+    expect((await serveOrders(engine, 'sync')).map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+    expect(await differences(database, sandbox)).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
 
 test('a window that answers 404 once it is empty is believed, since the list without a filter is answered', async () => {
   const size = { customers: 20, invoices: 300, transactions: 20 };
