@@ -6,7 +6,7 @@ import type { ListFault } from '../faults/fault-kinds.ts';
 import type { Variants } from '../variants/variants.ts';
 import { choosePage } from './choose-page.ts';
 import { type ListedResource, listedResources, listShapes } from './list-shapes.ts';
-import { createListing, type Listing } from './ordering.ts';
+import { createListing, isOnPage, type Listing } from './ordering.ts';
 import { dateErrors, readFilter } from './read-filter.ts';
 import { formOf, renderRow } from './render-row.ts';
 import { spoilPage, spoilRow } from './spoil-page.ts';
@@ -65,8 +65,10 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     if (page.kind === 'invalid') return validationFailure(Number(variants.validation), page.errors);
 
     const table = data[resource];
-    const sent = spoilPage(fault, page.to - page.from, page.meta, salt);
-    const position = (index: number) => found[page.from + sent.sourceIndex(index)] as number;
+    const cut = Array.from(found.slice(page.from, page.to));
+    const onPage = cut.filter(position => position === NULL_ROW || isOnPage(variants.pages, table.at(position).id));
+    const sent = spoilPage(fault, onPage.length, page.meta, salt);
+    const position = (index: number) => onPage[sent.sourceIndex(index)] as number;
     const row = (index: number) => {
       if (position(index) === NULL_ROW) return null;
       const stored = table.at(position(index));

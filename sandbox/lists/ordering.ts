@@ -65,6 +65,11 @@ function visibleRows(table: Table<{ id: number }>, found: Int32Array, visible: V
   return found.filter(position => (table.columns.ids[position] as number) % 2 === 0);
 }
 
+const RUN = 25;
+
+export const isOnPage = (pages: Variants['pages'], id: number): boolean =>
+  pages === 'full' || Math.floor(id / RUN) % 2 === 0;
+
 function dateKey(table: Table<{ id: number }>, position: number): number {
   // Small and not negative, as sort keys must be; undated rows come last in a descending list.
   return Math.max(0, (table.columns.days[position] as number) + 100_000);

@@ -120,6 +120,14 @@ export const variantPoints = {
     { all: 'all', half: 'rows with an even id', none: 'none (every list is empty)' },
     'all',
   ),
+  pages: point(
+    'Whether pages hold all rows that were counted.',
+    {
+      full: 'they do',
+      thinned: 'the key may not see every second run of 25 ids: they are taken out of a page once it is cut',
+    },
+    'full',
+  ),
   webhooks: point(
     'How events are delivered to registered webhooks.',
     {

@@ -202,8 +202,11 @@ export async function differences(
 }
 
 /** Whether the key may see a row. */
-export const isVisible = ({ variants: { visible } }: Sandbox, row: { readonly id: unknown }): boolean =>
-  visible === 'all' || (visible === 'half' && Number(row.id) % 2 === 0);
+export function isVisible({ variants: { visible, pages } }: Sandbox, row: { readonly id: unknown }): boolean {
+  const id = Number(row.id);
+  const isOnPage = pages === 'full' || Math.floor(id / 25) % 2 === 0;
+  return isOnPage && (visible === 'all' || (visible === 'half' && id % 2 === 0));
+}
 
 /** The rows that the key may see and the warehouse can store. */
 function* storable<R extends Shown>(sandbox: Sandbox, resource: R): Generator<Rows[R]> {

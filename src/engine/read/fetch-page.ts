@@ -1,7 +1,8 @@
 import { stampMs } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
-import { endsBehindFullPage } from '../../source/paging/pager.ts';
+import { MOST_EMPTY } from '../../source/paging/page-count.ts';
+import { endsBehindFullPage, isFollowed } from '../../source/paging/pager.ts';
 import { holdsNothing, holdsRows, type List, pageSize } from '../coverage/list.ts';
 import { believedMeta } from '../profile/counts.ts';
 import type { Refused } from '../profile/observed-page.ts';
@@ -35,6 +36,10 @@ export interface PageAnswer {
   readonly limit: number;
   readonly page: number;
   readonly refused?: Refused;
+  /** See `ListPage`. */
+  readonly promised?: number | undefined;
+  /** It is empty, and a page behind it is not. */
+  readonly isGap?: true;
   /** The rows are not in the order of the answer. */
   readonly unordered?: true | undefined;
   /** The source answered that there is nothing (404). */
@@ -56,7 +61,7 @@ interface PageAddress {
   /** Ask for fewer rows if the source refuses the page or times out. Only the first page of a reading is flexible. */
   readonly flexible: boolean;
   /** Rows a page that the source has accepted. If it refuses fewer, the page of this size that holds the same place is asked for. */
-  readonly usual?: number;
+  readonly usual?: number | undefined;
 }
 
 /** Page sizes to try in turn. */
@@ -94,9 +99,11 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       const { grantedAt, requests } = answer;
       const came = { grantedAt, requests, limit, page, refused, release };
       if (answer.kind === 'rows') {
-        const meta = believedMeta(resource.profile, answer.meta, { isFiltered: isFiltered(query) });
+        const { profile } = resource;
+        const meta = believedMeta(profile, answer.meta, { isFiltered: isFiltered(query) });
         const { rows, replaced, unordered } = answer;
-        return { ...came, rows, meta, replaced, unordered };
+        const promised = profile.counts === 'unreliable' ? answer.meta?.totalPages : undefined;
+        return { ...came, rows, meta, promised, replaced, unordered };
       }
       // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
       const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
@@ -183,16 +190,34 @@ async function provePresence({ reader, task, query }: ListQuestion, { limit, gra
 
 /**
  * Returns the answer to a page after the first. If nothing counts the pages, an empty page after a full one is requested again.
+ * `usual`: as for `fetchPage`.
  */
 export async function confirmEnd(
-  resource: Resource,
+  question: ListQuestion,
   previous: PageAnswer,
   answer: PageAnswer,
-  fetchAgain: () => Promise<PageAnswer>,
+  usual?: number,
 ): Promise<PageAnswer> {
+  const { page, limit } = answer;
   const before = { rows: previous.rows.length, meta: previous.meta };
-  const isDoubtful = endsBehindFullPage(before, { rows: answer.rows.length }, fullPage(resource, previous.limit));
-  return isDoubtful ? replacing(answer, fetchAgain) : answer;
+  const full = fullPage(question.task.resource, previous.limit);
+  const isDoubtful = endsBehindFullPage(before, { rows: answer.rows.length }, full);
+  const fetchAgain = () => fetchPage(question, { page, limit, flexible: false, usual });
+  return lookBehind(question, isDoubtful ? await replacing(answer, fetchAgain) : answer);
+}
+
+/** Looks behind an empty page that others follow by a count which is not believed, and says whether it is a gap. */
+export async function lookBehind(question: ListQuestion, answer: PageAnswer): Promise<PageAnswer> {
+  const { limit } = answer;
+  // These answers are not kept, so that they need not wait for others to be committed, such as this one.
+  const reader: Reader = { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) };
+  let { requests } = answer;
+  let behind = answer;
+  for (let empty = 1; behind.rows.length === 0 && isFollowed(behind) && empty < MOST_EMPTY; empty++) {
+    behind = await fetchPage({ ...question, reader }, { page: behind.page + 1, limit, flexible: false });
+    requests += behind.requests;
+  }
+  return { ...answer, requests, ...(behind.rows.length > answer.rows.length && { isGap: true }) };
 }
 
 /** Replaces the answer with another, and counts the requests of both. */

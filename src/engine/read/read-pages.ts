@@ -114,9 +114,10 @@ function takeAnswer(
 ): { progress: Progress; step: Step | null } {
   const { resource } = task;
   const { reading } = progress;
-  const { page, limit, grantedAt, meta, rows, release } = answer;
+  const { page, limit, grantedAt, meta, promised, rows, release } = answer;
   const parsed = parseRows(resource, answer, reading.pager.seen, reading.pager.shown, plan.slice.by === 'value');
-  const listPage = { page, limit, grantedAt, meta, rows: rows.length, keys: parsed.keys, last: parsed.last };
+  const { keys, last } = parsed;
+  const listPage = { page, limit, grantedAt, meta, promised, rows: rows.length, keys, last };
   const read = readPage(reading, listPage, contextOf(task, plan, reading, answer));
   const { position, outcome } = read;
   const requests = progress.droppedRequests + answer.requests;
@@ -137,7 +138,7 @@ function takeAnswer(
     ...(asked ? observeDaysShown(resource.profile, asked, days) : []),
   ];
   const narrower = isAtStart(reading) ? learnt.find(each => narrows(resource.profile, each)) : progress.narrower;
-  const distrust = isAtStart(reading) ? learnt.find(isDistrust) : undefined;
+  const distrust = showsFirstRows(reading) ? learnt.find(isDistrust) : undefined;
   const doubt = distrust ?? (isTooLong(outcome) ? narrower : undefined);
   const end = doubt ? unproven(doubt.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
   const step: Step = {
@@ -167,6 +168,9 @@ function takeAnswer(
   return { progress: next, step };
 }
 
+/** Whether the filter obeys shows with the first rows; the first page may be empty. */
+const showsFirstRows = ({ pager }: Reading): boolean => pager.pass === 1 && pager.seen.size === 0;
+
 /** Without a count, the reading was too long to be believed. */
 const isTooLong = (outcome: Outcome | null): boolean =>
   outcome?.kind === 'capped' || (outcome?.kind === 'cut' && outcome.total === null);
@@ -194,7 +198,9 @@ function observe(
     ];
   }
   if (pager.pass > 1) return [];
-  if (repeatsFirst) return [pagingIgnored(answer)];
+  if (showsFirstRows(reading)) return observeFilter(resource, plan, rows);
+  // Past its end by any count, a list may show its last page again.
+  if (repeatsFirst) return answer.page > (answer.promised ?? answer.page) ? [] : [pagingIgnored(answer)];
   if (pager.totalPages !== null || answer.page !== 2) return [];
   if (news === 0) return [UNTIL_EMPTY];
   return [

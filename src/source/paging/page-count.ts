@@ -45,6 +45,9 @@ export function countPages(meta: Meta | undefined, rows: number, maxPages = MAX_
   return Math.min(Math.max(meta.totalPages, meta.totalPages === 1 ? 1 : byRows), maxPages);
 }
 
+/** So many empty pages in a row end a list, whatever follows by its count. */
+export const MOST_EMPTY = 10;
+
 /** The source's count says that this page has rows. */
 export const countPromises = (meta: Meta | undefined, page: number): boolean =>
   (meta?.totalRecords ?? 0) > 0 && page <= (meta?.totalPages ?? 1);

@@ -1,5 +1,5 @@
 import { type KeySet, keySet } from './key-set.ts';
-import { countPages, countPromises, type Meta } from './page-count.ts';
+import { countPages, countPromises, type Meta, MOST_EMPTY } from './page-count.ts';
 import { contentOf, isContentKey, isNumberedKey, renumbered } from './row-key.ts';
 
 /**
@@ -32,6 +32,10 @@ export interface Pager {
   readonly steady: boolean;
   /** The page was empty and is being asked for once more. */
   readonly asksAgain: boolean;
+  /** Empty pages in a row. */
+  readonly empty: number;
+  /** A page that the count promised was empty. */
+  readonly lacksPage: boolean;
 }
 
 export interface PagerRules {
@@ -56,6 +60,8 @@ export interface ListPage {
   /** The rows by key (see `row-key.ts`), equal rows without an id numbered after those in `Pager.seen`. */
   readonly keys: readonly string[];
   readonly meta: Meta | undefined;
+  /** Pages of the list by a count that is not believed: rows may have been taken out of pages that were cut before. */
+  readonly promised?: number | undefined;
 }
 
 /** What is known of the list when a page is taken. */
@@ -113,6 +119,8 @@ export function startPager(rules: PagerRules, from: Partial<Omit<Pager, 'rules' 
     repeated: 0,
     steady: true,
     asksAgain: false,
+    empty: 0,
+    lacksPage: false,
     ...from,
     rules,
     seen,
@@ -130,6 +138,7 @@ export const startPass = (pager: Pager): Pager => ({
   shown: keySet(),
   previous: null,
   repeated: 0,
+  empty: 0,
 });
 
 /** The pages to ask for now, side by side if there are several; none where all were read. */
@@ -145,7 +154,8 @@ export function takePage(pager: Pager, page: ListPage, context: PageContext): Ta
     return { ...again, fresh: [], news: 0, repeatsFirst: false, isDuplicate: false };
   }
   const longest = Math.max(pager.longest, page.rows);
-  const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false };
+  const empty = page.rows === 0 ? pager.empty + 1 : 0;
+  const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false, empty };
   if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1) return takeFirst(next, page, context);
   return pager.rules.count === 'first' && pager.totalPages !== null
     ? takeCounted(next, pager.previous, page, context)
@@ -154,10 +164,13 @@ export function takePage(pager: Pager, page: ListPage, context: PageContext): Ta
 
 /** An empty page where there should be rows: an answer that lost its rows is likelier. */
 function isDoubtful({ rules, totalPages, previous }: Pager, page: ListPage, context: PageContext): boolean {
-  if (page.rows > 0) return false;
+  if (page.rows > 0 || isFollowed(page)) return false;
   if (rules.count === 'each') return countPromises(page.meta, page.page);
   return totalPages === null && endsBehindFullPage(previous, page, context.fullPage);
 }
+
+/** Pages follow this one by a count that is not believed. */
+export const isFollowed = ({ page, promised = 0 }: Pick<ListPage, 'page' | 'promised'>): boolean => page < promised;
 
 /** Where nothing counts the pages, an empty one ends the list; behind a full page that is in doubt. */
 export const endsBehindFullPage = (
@@ -173,11 +186,12 @@ function takeFirst(pager: Pager, page: ListPage, context: PageContext): TakenPag
   const totalRecords = page.meta?.totalRecords ?? null;
   const next: Pager = { ...pager, seen, shown: seen, totalPages, totalRecords, count: page.meta };
   // Before a single body is called capped, the next page has to show that it is still one.
-  const isCapped = context.isSingleBody && totalPages === null && context.looksCut;
+  const isSingleBody = context.isSingleBody && !isFollowed(page);
+  const isCapped = isSingleBody && totalPages === null && context.looksCut;
   // Rows without an id can be counted only inside one answer.
   const mostPages = context.isSingleBody || page.keys.some(isContentKey) ? 1 : pager.rules.maxPagesOfSlice;
   const isTooLarge = isCapped || (totalPages ?? 1) > mostPages;
-  const isAll = totalPages === null ? context.isSingleBody || page.rows === 0 : totalPages <= 1;
+  const isAll = totalPages === null ? isSingleBody || (page.rows === 0 && !isFollowed(page)) : totalPages <= 1;
   const verdict: PageVerdict =
     isTooLarge && context.canCut
       ? { kind: 'cut', total: totalRecords, shown: page.rows }
@@ -188,7 +202,7 @@ function takeFirst(pager: Pager, page: ListPage, context: PageContext): TakenPag
 }
 
 function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, context: PageContext): TakenPage {
-  const { totalPages, totalRecords } = pager;
+  const { totalRecords } = pager;
   const fresh = page.keys.filter(key => !pager.seen.has(key));
   const seen = pager.seen.with(fresh);
   const next: Pager = { ...pager, seen, shown: pager.shown === pager.seen ? seen : pager.shown.with(page.keys) };
@@ -203,16 +217,20 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
   if (repeatsFirst) return { ...taken, pager: next, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
   const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
   const steady = pager.steady && !moved;
-  // Whatever the count promises behind an empty page would be empty too.
-  if (page.rows === 0)
-    return {
-      ...taken,
-      pager: { ...next, steady },
-      verdict: { kind: 'lacking', page: page.page, isEmpty: true },
-      repeatsFirst,
-    };
-  const verdict: PageVerdict = page.page === totalPages ? { kind: 'end of list', pages: totalPages } : { kind: 'more' };
-  return { ...taken, pager: { ...next, steady }, verdict, repeatsFirst };
+  const lacksPage = pager.lacksPage || page.rows === 0;
+  return {
+    ...taken,
+    pager: { ...next, steady, lacksPage },
+    verdict: verdictOfCounted(next, page, lacksPage),
+    repeatsFirst,
+  };
+}
+
+/** Behind some empty pages, whatever else the count promises would be empty, too. */
+function verdictOfCounted({ empty, totalPages }: Pager, { page, rows }: ListPage, lacksPage: boolean): PageVerdict {
+  if (page !== totalPages && empty < MOST_EMPTY) return { kind: 'more' };
+  if (lacksPage) return { kind: 'lacking', page, isEmpty: rows === 0 };
+  return { kind: 'end of list', pages: page };
 }
 
 function takeOpenEnded(pager: Pager, previous: ListPage | null, page: ListPage, context: PageContext): TakenPage {
@@ -238,9 +256,15 @@ function takeOpenEnded(pager: Pager, previous: ListPage | null, page: ListPage, 
   };
 }
 
-function verdictOfEnd({ rules }: Pager, page: ListPage, repeatsFirst: boolean, context: PageContext): PageVerdict {
+function verdictOfEnd(
+  { rules, empty }: Pager,
+  page: ListPage,
+  repeatsFirst: boolean,
+  context: PageContext,
+): PageVerdict {
   if (rules.count === 'each' && countPromises(page.meta, page.page))
     return { kind: 'lacking', page: page.page, isEmpty: page.rows === 0 };
+  if (page.rows === 0 && isFollowed(page) && empty < MOST_EMPTY) return { kind: 'more' };
   // Rows that were passed on are not read again: there, any page without new rows leaves a list that looks cut in doubt.
   const isDoubted = page.rows > 0 && (repeatsFirst || rules.count === 'each');
   if (isDoubted && context.looksCut) return cutOrCapped(page, null, context);

@@ -12,6 +12,11 @@ const NO_COUNTS: readonly Partial<Variants>[] = [
   ...(['grouped', 'none'] as const).map(form => ({ 'total-records': form })),
 ];
 
+const UNCOUNTED: readonly Partial<Variants>[] = [
+  ...NO_COUNTS,
+  ...(['no-meta', 'capped', 'ignored'] as const).map(paging => ({ paging })),
+];
+
 /**
  * Combinations under which no client could end equal, so the simulation does not demand it. `told`: wherever warehouse and source
  * differ, the runs or the coverage must report that the outcome is unknown.
@@ -49,6 +54,32 @@ export const EXCLUDED: readonly {
     why: 'a count that is always wrong does not show that windows lack rows',
     told: false,
   })),
+  ...UNCOUNTED.map(uncounted => ({
+    when: { pages: 'thinned', ...uncounted } as const,
+    why: 'where nothing is counted, a page without rows is the end of the list',
+    told: false,
+  })),
+  {
+    when: { pages: 'thinned', undated: 'yes' },
+    why: 'a count that is always wrong does not show that windows lack rows',
+    told: false,
+  },
+  {
+    when: { pages: 'thinned', 'date-filter': 'pair-only' },
+    why: 'a first page without rows does not show that one date alone is ignored, so that the time before is cut year by year',
+    told: true,
+  },
+  {
+    when: { pages: 'thinned', order: 'date-desc-loose' },
+    why: 'rows without dates change their order at every request and can be missed between pages',
+    told: true,
+  },
+  {
+    when: { pages: 'thinned' },
+    also: isCut,
+    why: 'an answer that was cut off looks shorter than it is',
+    told: false,
+  },
   {
     when: { undated: 'yes' },
     also: isCut,
@@ -172,6 +203,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'total-records',
   'drafts',
   'limit-values',
+  'pages',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */

@@ -66,7 +66,8 @@ export async function comeToRest(world: World): Promise<void> {
 /** Tasks after which a count that was always wrong is no longer asked to agree: three that find it, and some that meet a fault. */
 const DOUBTS = 5;
 
-const countsWrongly = ({ variants: { totals } }: Plan): boolean => totals === 'with-deleted' || totals === 'doubled';
+const countsWrongly = ({ variants: { totals, pages } }: Plan): boolean =>
+  totals === 'with-deleted' || totals === 'doubled' || pages === 'thinned';
 
 const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
 

@@ -16,8 +16,9 @@ interface Spent {
 
 /** Checks each reading as it is committed; returns what it spent if that is more than its rows explain. */
 export function createReadingCheck(plan: Plan): (step: Step) => string | null {
-  // A doubled count promises twice as many pages, and they are asked for.
-  const promised = plan.variants.totals === 'doubled' ? 2 : 1;
+  // A doubled count promises twice as many pages, and they are asked for; so are those whose rows are taken out.
+  const { totals, pages } = plan.variants;
+  const promised = (totals === 'doubled' ? 2 : 1) * (pages === 'thinned' ? 3 : 1);
   const readings = new Map<string, Spent>();
   return ({ resource, task, slice, rows, bad, requests, end }) => {
     const name = `${resource.name} ${sliceText(slice)}`;

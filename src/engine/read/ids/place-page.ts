@@ -14,6 +14,8 @@ export interface AddressedPage {
   readonly meta: Meta | undefined;
   /** The page has all rows that its own count says it has. */
   readonly isFull: boolean;
+  /** It is empty, and a page behind it is not. */
+  readonly isGap?: true | undefined;
 }
 
 /** Where a page lies in its list. */
@@ -64,7 +66,7 @@ export function placePage(
     return { ...base, order: known, interval, first: last, last, endsPrevious: true, isEnd: true };
   }
   if (ids === null || ids.length === 0) {
-    const isEmptyList = page.page === 1 && page.rows === 0 && (meta?.totalRecords ?? 0) === 0;
+    const isEmptyList = page.page === 1 && page.rows === 0 && !page.isGap && (meta?.totalRecords ?? 0) === 0;
     return { ...base, interval: isEmptyList ? { by: 'id', from: null, to: null } : null, first: null, last: null };
   }
   const first = ids[0] as bigint;
@@ -89,10 +91,10 @@ type Offsets = Pick<Place, 'firstOffset' | 'total' | 'pages'>;
 /** Past its end, a list without a count shows nothing, or its last page again. */
 function endsBehind(
   previous: Place,
-  { ids, rows, limit }: AddressedPage,
+  { ids, rows, limit, isGap }: AddressedPage,
   { firstOffset, total, pages }: Offsets,
 ): boolean {
-  if (ids === null || previous.last === null || total !== null || pages !== null) return false;
+  if (isGap || ids === null || previous.last === null || total !== null || pages !== null) return false;
   if (firstOffset > previous.firstOffset + limit) return false;
   return ids.length === 0 || (rows < limit && ids.at(-1) === previous.last && ids[0] === previous.first);
 }

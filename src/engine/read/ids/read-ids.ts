@@ -16,6 +16,7 @@ import {
   fetchPage,
   firstLimit,
   type ListQuestion,
+  lookBehind,
   type PageAnswer,
   type Reader,
 } from '../fetch-page.ts';
@@ -120,10 +121,11 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
   for (let search = begun; ; ) {
     const isFirst = search.corrections === 0;
     const address = addressOf(search);
-    const answer =
+    const came =
       isFirst && address.page === 1
         ? await fetchFirstPage(question, address.limit)
         : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size });
+    const answer = await lookBehind(question, came);
     const placed = placeAnswer(reading, answer);
     const { place, page } = placed;
     if (shown !== null && repeats(shown, answer) && (await isTop(reading, place))) {
@@ -151,8 +153,8 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
   const { answer, place } = found;
   const { resource } = task;
   const before = place.lastOffset + 1;
-  const fetch = () => fetchPage(question, { page: answer.page + 1, limit: answer.limit, flexible: false });
-  const behind = await confirmEnd(resource, answer, await fetch(), fetch);
+  const next = await fetchPage(question, { page: answer.page + 1, limit: answer.limit, flexible: false });
+  const behind = await confirmEnd(question, answer, next);
   // The only page of a list comes again where a source repeats its last page, and where it ignores pages and cuts its answer off.
   const isSingle = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
   const isAgain = behind.rows.length > 0 && !turnsPages(resource.job.key, answer, behind);
@@ -166,7 +168,7 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
 
 /** Reads the pages behind the start of the range, side by side. */
 async function* readOn(reading: RangeReading, found: Found, most: number): AsyncGenerator<Step> {
-  const { question, task, range, isDescending } = reading;
+  const { question, range, isDescending } = reading;
   const { isFixed } = found;
   if (most <= 1 && !isFixed) return;
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
@@ -175,7 +177,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false, usual });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
-    const answer = await confirmEnd(task.resource, previous.answer, shown, () => fetch(shown));
+    const answer = await confirmEnd(question, previous.answer, shown, usual);
     const reached = placeAnswer(reading, answer, isFixed ? previous.place : null, previous);
     yield stepOf(reading, reached, { previous: previous.answer, before: previous.place.lastOffset + 1 });
     const { place } = reached;
@@ -212,6 +214,7 @@ function placeAnswer(
     ids,
     meta,
     isFull: isFull(resource.profile, answer),
+    isGap: answer.isGap,
   };
   const place = placePage(addressed, resource.profile.order, neighbour, previous?.place ?? null);
   // Where the answer shows the end of the list, that follows from the last row of the page before.
@@ -264,6 +267,18 @@ function endOfList(
   return { rows: place.total ?? length, last: String(place.last), counted: place.pages !== null };
 }
 
+/**
+ * What shows that rows were taken out of pages after these were cut: a count that is not believed is too high, and a page is empty, or shorter than the
+ * next. The place of a row then tells no page. Null for nothing.
+ */
+function thinnedText({ isGap, page, limit, rows, promised }: PageAnswer, previous: PageAnswer | null): string | null {
+  if (isGap) return `page ${page} is empty, and rows follow`;
+  if (promised === undefined || previous === null || previous.limit !== limit || previous.page + 1 !== page)
+    return null;
+  const before = previous.rows.length;
+  return before < rows.length ? `page ${previous.page} shows ${before} rows, and the next ${rows.length}` : null;
+}
+
 function stepOf(
   { task, range }: RangeReading,
   placed: PlacedAnswer,
@@ -279,6 +294,8 @@ function stepOf(
     const evidence = `${shown} on page ${answer.page}`;
     learnt.push({ trait: 'order', value: place.order, evidence });
   }
+  const thinned = thinnedText(answer, previous);
+  if (thinned !== null) learnt.push({ trait: 'order', value: 'none', evidence: thinned });
   const { requests, release, grantedAt: startedAt } = answer;
   return {
     resource,

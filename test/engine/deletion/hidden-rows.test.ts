@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
+import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { differences } from '../../support/compare.ts';
+import { withDatabase } from '../../support/database.ts';
+import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const SIZE = { customers: 400, invoices: 20, transactions: 20 };
+
+test.each(['id-desc', 'id-asc', 'shuffled', 'updated-desc'])(
+  'pages whose rows are taken out after they were cut are read to the last that the list is counted with (%s)',
+  async order => {
+    const variants = parseVariants(`pages=thinned,limit-max=ignored,order=${order}`);
+    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database);
+      const options = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000, resources: ['customers'] as const };
+      const engine = await openEngine(database, sandbox, options);
+      const sync = async () => {
+        await clock.advance(3_600_000);
+        await serveOrders(engine, 'sync', { whole: true });
+        const absent = await differences(database, sandbox, 1000, ['customers']);
+        const { rows } = await database.query<{ complete: boolean }>(
+          `select complete from sluice.complete('-infinity', 'infinity') where resource = 'customers'`,
+        );
+        if (absent.length > 0) expect(rows, absent[0]).toEqual([{ complete: false }]);
+        return absent;
+      };
+      // Two tasks have to find the count wrong before a third believes the rows.
+      for (let times = 0; times < 3; times++) await sync();
+      expect(await sync()).toEqual([]);
+      const [first, second] = Array.from(sandbox.rows('customers'), ({ id }) => id).filter(id => id > 200 && id < 225);
+      sandbox.remove('customers', first as number);
+      sandbox.remove('customers', second as number);
+      for (let times = 0; times < 3; times++) await sync();
+      expect(await sync()).toEqual([]);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
