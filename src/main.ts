@@ -6,9 +6,9 @@ import { createProgram } from './cli/program.ts';
 import { checkNever, checkRewriteLimits, describeAddresses } from './cli/session/check-settings.ts';
 import {
   type Cli,
+  type ExitCode,
   loadJobs,
   type OpenSource,
-  type Outcome,
   type Session,
   selectSettings,
   type Warehouse,
@@ -56,15 +56,15 @@ const cli: Cli = {
       await checkSchedules(config);
       debugging ||= config.logLevel === 'debug' || config.logLevel === 'trace';
       const closing: (() => Promise<void>)[] = [];
-      let outcome: Outcome;
+      let exitCode: ExitCode;
       try {
         const session = openSession(config, jobs, { name: command.name(), source, sendsKey: needs.source }, closing);
-        outcome = await work(session, ...given);
+        exitCode = await work(session, ...given);
       } finally {
         // A connection that does not close must not hide the error that stopped the work.
         for (const close of closing.reverse()) await close().catch(error => terminal.note(`${error}`));
       }
-      await end(outcome);
+      await end(exitCode);
     },
 };
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
 import { openRewrites, settleRewrites } from '../../warehouse/rows/rewrites.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
-import { type Cli, newCommand, type Outcome, type Session } from '../session/session.ts';
+import { type Cli, type ExitCode, newCommand, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice accept invoices.notes                   somebody really changed so many notes
 sluice accept invoices.notes invoices.due_date both`;
@@ -13,7 +13,7 @@ export function acceptCommand(cli: Cli): Command {
     .action(cli.action({ source: false }, accept));
 }
 
-async function accept(session: Session, given: string[]): Promise<Outcome> {
+async function accept(session: Session, given: string[]): Promise<ExitCode> {
   const { terminal, settings, jobs } = session;
   const { name: source } = settings.single;
   const database = await openMigrated(session);

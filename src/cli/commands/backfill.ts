@@ -34,7 +34,7 @@ import { table } from '../output/table.ts';
 import { readSources } from '../run/complete-orders.ts';
 import { hasBookkeeping, listPending, openMigrated } from '../run/pending-migrations.ts';
 import { showSummary } from '../run/summary.ts';
-import { type Cli, NO_WAIT, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
+import { type Cli, type ExitCode, NO_WAIT, newCommand, type Session, selectResources } from '../session/session.ts';
 import { isServiceRunning, readUsage } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
@@ -82,7 +82,7 @@ const CHANGE_TEXTS: Readonly<Record<OrderChange, string>> = {
   cancel: 'Cancel a backfill; rows already read are kept',
 };
 
-async function backfill(session: Session, resource: string, options: Options): Promise<Outcome> {
+async function backfill(session: Session, resource: string, options: Options): Promise<ExitCode> {
   selectResources(session.jobs, [resource]);
   // Throws if there are several sources: a backfill is one order, so --source must name one.
   void session.settings.single;

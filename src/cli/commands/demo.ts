@@ -13,7 +13,7 @@ import { table } from '../output/table.ts';
 import { type OrderResult, readEach } from '../run/complete-orders.ts';
 import { applyMigrations } from '../run/pending-migrations.ts';
 import { failuresOf, type OrderSummary, summarise, summaryTable } from '../run/summary.ts';
-import { type Cli, newCommand, type Outcome, type Session } from '../session/session.ts';
+import { type Cli, type ExitCode, newCommand, type Session } from '../session/session.ts';
 
 export function demoCommand(cli: Cli): Command {
   return newCommand(
@@ -41,7 +41,7 @@ interface Demo {
 }
 
 /** Syncs, changes the source, syncs again, compares, and queries. */
-async function showDemo(demo: Demo): Promise<Outcome> {
+async function showDemo(demo: Demo): Promise<ExitCode> {
   const { session, sandbox, url } = demo;
   const { terminal, clock } = session;
   const { bold, green } = terminal.colors;

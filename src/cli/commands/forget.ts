@@ -25,10 +25,10 @@ import { openMigrated } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
 import {
   type Cli,
+  type ExitCode,
   NO_WAIT,
   newCommand,
   type OpenSource,
-  type Outcome,
   type Session,
   selectResources,
 } from '../session/session.ts';
@@ -54,7 +54,7 @@ export function forgetCommand(cli: Cli): Command {
     .action(cli.action({ source: true }, forget));
 }
 
-async function forget(session: Session, name: string, given: string, options: Options): Promise<Outcome> {
+async function forget(session: Session, name: string, given: string, options: Options): Promise<ExitCode> {
   const { terminal, settings, jobs } = session;
   const { dryRun = false, wait } = options;
   selectResources(jobs, [name]);

@@ -12,10 +12,10 @@ import { type Sending, sendLines } from '../push/send-lines.ts';
 import { applyMigrations, hasBookkeeping } from '../run/pending-migrations.ts';
 import {
   type Cli,
+  type ExitCode,
   NO_WAIT,
   newCommand,
   type OpenSource,
-  type Outcome,
   type Session,
   wholeNumber,
 } from '../session/session.ts';
@@ -39,7 +39,7 @@ export function pushCommand(cli: Cli): Command {
     .action(cli.action({ source: true }, push));
 }
 
-async function push(session: Session, name: string, path: string, options: Options): Promise<Outcome> {
+async function push(session: Session, name: string, path: string, options: Options): Promise<ExitCode> {
   const target = Object.hasOwn(PUSH_TARGETS, name) ? PUSH_TARGETS[name] : undefined;
   if (!target)
     throw new SluiceError('usage', `Cannot push "${name}".`, {
@@ -78,7 +78,7 @@ function showProblems(
   resource: string,
   good: number,
   problems: readonly Problem[],
-): Outcome {
+): ExitCode {
   const message = `${file}: ${plural(problems.length, 'line')} of ${count(good + problems.length)} cannot be sent to ${resource}, so nothing was sent.`;
   terminal.show({ error: { kind: 'failed', message }, file, resource, problems }, () =>
     [message, ...problems.map(({ line, reason }) => `  line ${line}: ${reason}`)].join('\n'),
@@ -86,7 +86,7 @@ function showProblems(
   return 1;
 }
 
-function showPushed(terminal: Terminal, pushed: Awaited<ReturnType<typeof sendLines>>): Outcome {
+function showPushed(terminal: Terminal, pushed: Awaited<ReturnType<typeof sendLines>>): ExitCode {
   const { source, resource, file, items, requests, listed } = pushed;
   const linesIn = (state: PushState) =>
     items
@@ -142,7 +142,7 @@ const notListed = (resource: string): string =>
 const BATCH = 100;
 
 /** Sends nothing and migrates nothing: a database without tables has no states. */
-async function showPlan(sending: Sending): Promise<Outcome> {
+async function showPlan(sending: Sending): Promise<ExitCode> {
   const { session, database, source, name: resource, target, path, lines, options } = sending;
   const { batch, resendUnknown = false } = options;
   // The API has a list of them, so created records can be read back.

@@ -7,7 +7,7 @@ import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source
 import { forgetSource, refuseOthersRows } from '../../warehouse/ledgers/sources.ts';
 import { resetResource } from '../../warehouse/rows/reset.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
-import { type Cli, newCommand, type Outcome, type Session, selectResources } from '../session/session.ts';
+import { type Cli, type ExitCode, newCommand, type Session, selectResources } from '../session/session.ts';
 import { underLock } from '../session/source-settings.ts';
 
 interface Options {
@@ -26,7 +26,7 @@ export function resetCommand(cli: Cli): Command {
     .action(cli.action({ source: false }, reset));
 }
 
-async function reset(session: Session, name: string, options: Options): Promise<Outcome> {
+async function reset(session: Session, name: string, options: Options): Promise<ExitCode> {
   const { terminal, settings, jobs } = session;
   selectResources(jobs, [name]);
   const { name: source, schema } = settings.single;

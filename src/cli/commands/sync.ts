@@ -7,8 +7,8 @@ import { showSummary } from '../run/summary.ts';
 import {
   type Cli,
   type CostOptions,
+  type ExitCode,
   newCommand,
-  type Outcome,
   type Session,
   selectResources,
   wholeNumber,
@@ -48,7 +48,7 @@ export function syncCommand(cli: Cli): Command {
     .action(cli.action({ source: true }, sync));
 }
 
-async function sync(session: Session, names: string[], options: Options): Promise<Outcome> {
+async function sync(session: Session, names: string[], options: Options): Promise<ExitCode> {
   const { full = false, maxRequests, acceptDeletes, acceptLosses, moved } = options;
   if (acceptDeletes !== undefined) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
   if (acceptLosses !== undefined) requireOneSource(session, names, `--accept-losses ${acceptLosses}`);

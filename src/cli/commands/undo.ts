@@ -4,7 +4,7 @@ import { sourceOption } from '../../next-steps.ts';
 import { plural } from '../../service/format.ts';
 import { runsText, type UndoneList, undoRuns } from '../../service/orders/undo.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
-import { type Cli, newCommand, type Outcome, type Session } from '../session/session.ts';
+import { type Cli, type ExitCode, newCommand, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice undo 412 --dry-run   what it would restore
 sluice undo 412             restore what run 412 replaced or deleted
@@ -17,7 +17,7 @@ export function undoCommand(cli: Cli): Command {
     .action(cli.action({ source: false }, undo));
 }
 
-async function undo(session: Session, given: string[], { dryRun = false }: { dryRun?: boolean }): Promise<Outcome> {
+async function undo(session: Session, given: string[], { dryRun = false }: { dryRun?: boolean }): Promise<ExitCode> {
   const { terminal, settings, jobs } = session;
   const wrong = given.find(id => !/^[1-9]\d{0,17}$/.test(id));
   if (wrong !== undefined)

@@ -4,12 +4,12 @@ import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { table } from '../output/table.ts';
 import { type ReadResult, readSources } from '../run/complete-orders.ts';
 import { showDryRun } from '../run/estimate-work.ts';
-import { endNote, failuresOf, outcomeOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
+import { endNote, exitCodeOf, failuresOf, resourceNames, showSummary, summarise } from '../run/summary.ts';
 import {
   type Cli,
   type CostOptions,
+  type ExitCode,
   newCommand,
-  type Outcome,
   type Session,
   selectResources,
   withCostOptions,
@@ -33,7 +33,7 @@ export function verifyCommand(cli: Cli): Command {
   return withCostOptions(command).action(cli.action({ source: true }, verify));
 }
 
-async function verify(session: Session, names: string[], options: Options): Promise<Outcome> {
+async function verify(session: Session, names: string[], options: Options): Promise<ExitCode> {
   const { repair = false } = options;
   const resources = selectResources(session.jobs, names);
   const requests = resources.map(resource => ({ resource, kind: 'verify' as const, repair }));
@@ -42,7 +42,7 @@ async function verify(session: Session, names: string[], options: Options): Prom
   return repair ? showSummary(session, read) : showReport(session, read);
 }
 
-function showReport({ terminal }: Session, read: ReadResult): Outcome {
+function showReport({ terminal }: Session, read: ReadResult): ExitCode {
   const resources = read.results.map(compare);
   // What differs is in the report.
   const error = failuresOf(read.results.map(summarise), read.failed, () => false);
@@ -84,7 +84,7 @@ function showReport({ terminal }: Session, read: ReadResult): Outcome {
     ].join('\n');
   });
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
-  return differs ? 1 : outcomeOf(error, read);
+  return differs ? 1 : exitCodeOf(error, read);
 }
 
 const NOT_COMPARED =

@@ -4,7 +4,7 @@ import { sourceOption } from '../../next-steps.ts';
 import { count, plural } from '../../service/format.ts';
 import type { UnprovenEnd } from '../../warehouse/reports/state-queries.ts';
 import { table } from '../output/table.ts';
-import type { Outcome, Session } from '../session/session.ts';
+import type { ExitCode, Session } from '../session/session.ts';
 import type { OrderResult, ReadResult } from './complete-orders.ts';
 
 /** One order as `--json` shows it. */
@@ -98,7 +98,7 @@ export function failuresOf(
 }
 
 /** 1 if anything failed; 75 if every failure is a source stopped at the request limit. */
-export function outcomeOf(error: object | null, { results, failed }: ReadResult): Outcome {
+export function exitCodeOf(error: object | null, { results, failed }: ReadResult): ExitCode {
   if (error === null) return 0;
   const isQuota = failed.length > 0 && failed.every(each => each.error.kind === 'quota');
   return isQuota && results.every(each => each.order.state === 'done') ? 75 : 1;
@@ -114,7 +114,7 @@ function failureText(summary: OrderSummary): string {
   return `${state}: ${reason ?? 'no reason was recorded'}`;
 }
 
-export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult): Outcome {
+export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult): ExitCode {
   const { terminal } = session;
   const resources = read.results.map(summarise);
   const error = failuresOf(resources, read.failed);
@@ -122,7 +122,7 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
     const columns = (['missing', 'quarantined'] as const).filter(column => resources.some(each => each[column] > 0));
     return [summaryTable(session, resources), ...columns.map(each => `${each}: ${LEGEND[each]}`)].join('\n');
   });
-  if (terminal.json) return outcomeOf(error, read);
+  if (terminal.json) return exitCodeOf(error, read);
   const nameOf = resourceNames(resources);
   const unread = unreadLines(read.results);
   const done = resources.filter(({ state }) => state === 'done');
@@ -141,7 +141,7 @@ export function showSummary(session: Pick<Session, 'terminal'>, read: ReadResult
     ...(error ? [terminal.noteColors.red(error.message)] : unread.length === 0 ? [equalNote] : []),
   ];
   for (const line of notes) terminal.note(line);
-  return outcomeOf(error, read);
+  return exitCodeOf(error, read);
 }
 
 /** What syncs that did not read everything left unread, and what that would cost; a line for each source. */

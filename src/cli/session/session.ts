@@ -60,13 +60,13 @@ export interface Session {
 }
 
 /** Exit code: 0 done, 1 failed, 75 stopped at the request limit. */
-export type Outcome = 0 | 1 | 75;
+export type ExitCode = 0 | 1 | 75;
 
 export interface Cli {
   /** Wraps the work of a command: reads the settings first, closes everything afterwards and ends the process. */
   action<A extends unknown[]>(
     needs: { source: boolean },
-    work: (session: Session, ...given: A) => Promise<Outcome>,
+    work: (session: Session, ...given: A) => Promise<ExitCode>,
   ): (...given: A) => Promise<void>;
 }
 

@@ -14,7 +14,7 @@ export interface Turn {
 }
 
 /** How a source's turn ended. */
-export type Ended =
+export type TurnEnd =
   /** All that was due was read, here or by whoever holds the source. `againMs`: after what time something will be due, if known. */
   | { readonly how: 'done'; readonly againMs: number | null }
   /** Something may be due at once: others waited for the turn, or the source was woken meanwhile. */
@@ -47,13 +47,13 @@ export interface TurnOptions {
 /** Hands out at most `most` turns at a time, at most one for each source, in the order of the wake-ups. */
 export function createReadingTurns(
   { most, wake, turnMs = TURN_MS, log }: TurnOptions,
-  onEnd: (source: string, ended: Ended) => void,
+  onEnd: (source: string, ended: TurnEnd) => void,
 ) {
   const inTurn = pLimit(most);
   const turns = new Map<string, Awake>();
   let stopped = false;
 
-  async function take(source: string): Promise<Ended> {
+  async function take(source: string): Promise<TurnEnd> {
     const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
     try {
       const againMs = await wake(source, turn);
@@ -68,7 +68,7 @@ export function createReadingTurns(
   }
 
   async function serve(source: string, self: Awake): Promise<void> {
-    let ended: Ended = { how: 'unfinished' };
+    let ended: TurnEnd = { how: 'unfinished' };
     self.begun = true;
     while (!stopped && !self.dropped) {
       self.again = false;

@@ -4,7 +4,7 @@ import { MINUTE, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Queryable } from '../../warehouse/database/database.ts';
-import { createReadingTurns, type Ended, type TurnOptions } from './reading-turns.ts';
+import { createReadingTurns, type TurnEnd, type TurnOptions } from './reading-turns.ts';
 
 const AGAIN_MS = MINUTE;
 const RECONNECT_MS = 5 * SECOND;
@@ -64,7 +64,7 @@ export function startWakeUps(
     );
   }
 
-  function onEnd(source: string, ended: Ended): void {
+  function onEnd(source: string, ended: TurnEnd): void {
     turnEndedAt.set(source, performance.now());
     if (ended.how === 'unfinished') wake(source);
     else if (!stopping.signal.aborted) wakeIn(source, (ended.how === 'done' ? ended.againMs : null) ?? AGAIN_MS);

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import { createReadingTurns, type Ended, type TurnOptions } from '../../../src/service/schedule/reading-turns.ts';
+import { createReadingTurns, type TurnEnd, type TurnOptions } from '../../../src/service/schedule/reading-turns.ts';
 
 const log = createLog({ level: 'silent' });
 
 /** Turns whose ends are kept; `again`: a source whose turn ended unfinished is woken again, as the service does. */
 function turnsOf(options: Omit<TurnOptions, 'log'>) {
-  const ends: [string, Ended][] = [];
+  const ends: [string, TurnEnd][] = [];
   const turns = createReadingTurns({ ...options, log }, (source, ended) => {
     ends.push([source, ended]);
     if (ended.how === 'unfinished') turns.wakeUp(source);
