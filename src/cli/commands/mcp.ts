@@ -29,10 +29,10 @@ export function mcpCommand(cli: Cli): Command {
     'sluice mcp\nsluice mcp --allow-orders    it may also order backfills, which spend requests',
   )
     .option('--allow-orders', 'the agent may order backfills')
-    .action(cli.action({ source: false }, serve));
+    .action(cli.action({ source: false }, mcp));
 }
 
-async function serve(session: Session, { allowOrders = false }: { allowOrders?: boolean }): Promise<0> {
+async function mcp(session: Session, { allowOrders = false }: { allowOrders?: boolean }): Promise<0> {
   // Throws if there are several sources: --source must name one.
   void session.settings.single;
   const database = await openMigrated(session);

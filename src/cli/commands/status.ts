@@ -93,12 +93,12 @@ function shownUrl({ settings }: Session, { url, readerUrl }: Warehouse): string 
 function documentOf(state: State) {
   if (!('sources' in state)) return state;
   const { database } = state;
-  const sources = state.sources.map(sourceDocument);
+  const sources = state.sources.map(sourceStatus);
   const [only] = sources;
   return sources.length === 1 && only ? { database, ...only } : { database, sources };
 }
 
-function sourceDocument(state: ReadSource) {
+function sourceStatus(state: ReadSource) {
   const { source, service, status } = state;
   return {
     source: source.name,

@@ -3,7 +3,7 @@ import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { unreadWatched } from '../coverage/targeted.ts';
-import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
+import { confirmationOf, isContentKey, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type Choice, type PlanFacts, single } from './choice.ts';
@@ -92,7 +92,7 @@ export function confirm(facts: PlanFacts): Choice | null {
   const { list, wish, missing } = facts;
   // None of them may be deleted: asking for each would cost a request a row.
   if (wish.state.failure?.kind === 'fuse') return null;
-  const open = missing.filter(row => !row.key.startsWith('#') && !wish.state.asked.has(row.key));
+  const open = missing.filter(row => !isContentKey(row.key) && !wish.state.asked.has(row.key));
   for (const row of open) {
     const watched = unreadWatched(list, row);
     const key = watched ? sliceText(watched) : row.key;

@@ -147,7 +147,7 @@ function planDue(facts: PlanFacts): Next {
   const { list, wish, missing } = facts;
   const lacking = rereads(facts) ? lackingSlices(list, missing) : [];
   const { due, confirmsFrom } = dueEntries(facts, lacking);
-  const best = bestOf(facts, due, lacking);
+  const best = bestDue(facts, due, lacking);
   if (best) return isChoice(best) && confirmsFrom !== null ? { ...best, confirmsFrom } : best;
   // What is being read now may still change what is left to do.
   if (due.length > 0 || list.reading.size > 0) return 'blocked';
@@ -188,7 +188,7 @@ const canConfirm = ({ list, wish }: PlanFacts, from: number): boolean =>
   partition(list).every(({ slice, provenAt }) => (provenAt ?? 0) >= from || wants(wish, slice));
 
 /** The best of the slices that are due and free, with its neighbours where one reading serves several. */
-function bestOf(facts: PlanFacts, due: readonly Entry[], lacking: readonly LackingSlice[]): Next | null {
+function bestDue(facts: PlanFacts, due: readonly Entry[], lacking: readonly LackingSlice[]): Next | null {
   const { list, wish, now } = facts;
   // The end where rows are added, and what a hint points to, come before all else.
   const first = due.filter(entry => isDue(entry, now) || isNewestEnd(entry));

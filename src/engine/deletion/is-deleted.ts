@@ -56,7 +56,7 @@ export interface Count {
 }
 
 /** A row without an id is keyed by a hash of its content. */
-const isContentKey = (key: string): boolean => key.startsWith('#');
+export const isContentKey = (key: string): boolean => key.startsWith('#');
 
 /** Whether the claims prove that the row was deleted at the source: the table of docs/coverage.md, line by line. */
 export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy): boolean {

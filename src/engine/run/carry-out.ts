@@ -49,8 +49,8 @@ export async function carryOut(
     case 'look at the limit':
       loop.limit = await lookAtLimit(loop.engine, now);
       return;
-    case 'settle':
-      return forList(loop, act.asked.task, () => settle(loop, act.asked, now));
+    case 'follow up':
+      return forList(loop, act.asked.task, () => followUp(loop, act.asked, now));
     default:
       return forList(loop, act.task, () => carryOutFor(loop, serves, act, now));
   }
@@ -129,7 +129,7 @@ export function keepPace({ engine }: Loop, agenda: Agenda, pace: Pace): void {
  * A question of the agenda was asked. If it failed, the run of the last tick says so, and the slice is due: the next tick reads it again,
  * and fails if that still does. Until then, other slices of the list are asked for.
  */
-async function settle(loop: Loop, { task, slice }: Asked, now: number): Promise<void> {
+async function followUp(loop: Loop, { task, slice }: Asked, now: number): Promise<void> {
   const { engine, committer, agenda } = loop;
   if (!agenda) return;
   agenda.ended.shift();
@@ -203,7 +203,7 @@ async function cutAnew(loop: Loop, resource: Resource, now: number): Promise<voi
 }
 
 /** Stores what a whole task showed of a list. From now on the list is read accordingly. */
-async function learn({ database, source }: Engine, resource: Resource, observation: Observation): Promise<void> {
+async function storeTrait({ database, source }: Engine, resource: Resource, observation: Observation): Promise<void> {
   await writeTrait(database.kysely, source, { resource: resource.name, ...observation });
   adopt(resource, withObservation(resource.profile, observation));
 }
@@ -212,7 +212,7 @@ async function learn({ database, source }: Engine, resource: Resource, observati
 async function distrust(engine: Engine, task: Task, doubt: Observation): Promise<void> {
   const { resource } = task;
   update(task, { kind: 'miscounts judged' });
-  await learn(engine, resource, doubt);
+  await storeTrait(engine, resource, doubt);
   if (doubt.value !== 'unreliable') return;
   resource.total = null;
   const facts = { resource: resource.name, evidence: doubt.evidence };
@@ -228,7 +228,7 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   const hidden = hiddenRows(resource, task.state, held);
   if (hidden === 'none') await endTask(loop, task, serves);
   else if (hidden === 'ask again') void launchReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
-  else await learn(engine, resource, hidden);
+  else await storeTrait(engine, resource, hidden);
 }
 
 async function heldRows({ database: { kysely } }: Engine, resource: Resource): Promise<Held> {

@@ -98,7 +98,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   };
   try {
     const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
-    const waitMs = await serve(loop, serves, over, nextCommit);
+    const waitMs = await workUntilIdle(loop, serves, over, nextCommit);
     if (waitMs !== null) {
       abort.abort(new SluiceError('stopped', 'The request limit is used up; the source is free for others meanwhile.'));
       await Promise.allSettled(loop.running);
@@ -144,7 +144,7 @@ async function refreshTasks(loop: Loop, serves: Serves): Promise<number> {
 /**
  * Returns null when nothing is left to do, or with `serves.yields` the milliseconds until the request limit allows a request.
  */
-async function serve(
+async function workUntilIdle(
   loop: Loop,
   serves: Serves,
   signal: AbortSignal,

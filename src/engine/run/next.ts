@@ -39,7 +39,7 @@ export function next(state: State): Act {
   for (const task of [...state.tasks].sort((a, b) => rank(a) - rank(b))) {
     if (state.running >= state.rules.concurrency + spareFor(state, task)) break;
     if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
-    const act = orFailure(task, () => serve(state, task));
+    const act = orFailure(task, () => actFor(state, task));
     if (act === 'blocked') {
       if (task.lane !== 'live' || task.resource.reading.size === 0 || waitsForOtherLists(task)) continue;
       held.set(task.resource, Math.min(rank(task), held.get(task.resource) ?? Number.POSITIVE_INFINITY));
@@ -75,7 +75,7 @@ function orFailure<T>(task: Task, decide: () => T): T | Act {
 }
 
 /** What a task does next. */
-function serve(state: State, task: Task): Act | 'blocked' {
+function actFor(state: State, task: Task): Act | 'blocked' {
   const { now, rules, lists } = state;
   const { resource } = task;
   const phase = phaseOf(task.state);
@@ -223,7 +223,7 @@ function askOfItself(state: State): Act {
   if (!agenda || !state.asks || state.running >= rules.concurrency) return { kind: 'wait', wakeAt: null, askAt: null };
   const later: Act = { kind: 'wait', wakeAt: null, askAt: now + LATER_MS };
   const [asked] = agenda.ended;
-  if (asked) return { kind: 'settle', asked };
+  if (asked) return { kind: 'follow up', asked };
   // Ticks and hints go first; what they find may change the question. A first sync takes long: others go on beside it.
   if (tasks.some(task => task.kind === 'hint' || (task.kind === 'slot' && !hasUnread(task)))) return later;
   if (limit === null || !isSeenLately(rules, limit, now)) return { kind: 'look at the limit' };
@@ -234,10 +234,10 @@ function askOfItself(state: State): Act {
   // What is left may last better by then.
   if (wait > 0) return { kind: 'wait', wakeAt: null, askAt: now + Math.min(wait, rules.windowMs / STEPS), pace };
   for (const task of agenda.tasks.values()) {
-    const before = cutAnew(agenda, task, now) ?? lookUp(task);
+    const before = cutIfDue(agenda, task, now) ?? lookUp(task);
     if (before) return before;
   }
-  const found = bestOf(state, agenda);
+  const found = bestQuestion(state, agenda);
   if (found === null) return { ...later, pace };
   if ('kind' in found) return found;
   const { task, choice, requests } = found;
@@ -247,7 +247,7 @@ function askOfItself(state: State): Act {
 }
 
 /** Once an hour, the windows of a list are cut anew. What is being read stays as it is. */
-function cutAnew({ memory }: Agenda, task: Task, now: number): Act | null {
+function cutIfDue({ memory }: Agenda, task: Task, now: number): Act | null {
   const { name, reading } = task.resource;
   const isDue = now - (memory.cutAt.get(name) ?? Number.NEGATIVE_INFINITY) >= CUT_EVERY_MS;
   return isDue && reading.size === 0 ? { kind: 'cut anew', task } : null;
@@ -256,7 +256,7 @@ function cutAnew({ memory }: Agenda, task: Task, now: number): Act | null {
 type OfTask = Question & { readonly task: Task };
 
 /** The best of the questions about all lists. */
-function bestOf({ rules, lists, now }: State, { tasks, memory }: Agenda): OfTask | Act | null {
+function bestQuestion({ rules, lists, now }: State, { tasks, memory }: Agenda): OfTask | Act | null {
   const known = [...tasks.values()].map(task => {
     const attempts = memory.attempts.get(task.resource.name) ?? new Map();
     return { ...factsFor(task, now), attempts };

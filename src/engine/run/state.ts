@@ -47,7 +47,7 @@ export type Act =
   | { readonly kind: 'give way'; readonly readings: readonly UnderWay[] }
   | { readonly kind: 'share'; readonly shares: ReadonlyMap<Task, Share> }
   | { readonly kind: 'look at the limit' }
-  | { readonly kind: 'settle'; readonly asked: Asked }
+  | { readonly kind: 'follow up'; readonly asked: Asked }
   /**
    * `wakeAt`: when the first task that pauses goes on; `askAt`: when the agenda may ask the next question. Null where none does; then only an answer
    * changes anything.

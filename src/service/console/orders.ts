@@ -16,7 +16,7 @@ import { shownOrderState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
 import { type ConsoleParts, isId, nowIn, readRuns, sourceNamed, withoutSecrets } from './console-parts.ts';
 import { ago, badge, card, documentOf, facts, momentAndAge, type Now, table, verdictSection } from './elements.ts';
-import { outcome, runTable, shownState } from './state-sections.ts';
+import { outcome, runHistory, shownState } from './state-sections.ts';
 
 const MOST_RUNS = 50;
 const ENDED_ORDERS = 20;
@@ -67,7 +67,7 @@ ${card(
     ['Requests', count(requests)],
   ]),
 )}
-${card('Its runs', runs.length === 0 ? html`<p class="soft">None yet.</p>` : runTable(runs, now))}`;
+${card('Its runs', runs.length === 0 ? html`<p class="soft">None yet.</p>` : runHistory(runs, now))}`;
   return documentOf({ title: `Order ${id}`, section: '/runs', ...now, main });
 }
 

@@ -14,7 +14,7 @@ import { type SourceState, sumOf, unreadableState } from '../status/source-state
 import { sparkline } from './charts.ts';
 import { type ConsoleParts, noteUnreadable, readRuns, readSource, readSources } from './console-parts.ts';
 import { ago, badge, documentOf, facts, type Now, table, timeElement, toneOf, verdictSection } from './elements.ts';
-import { briefList, incidentList, runTable, usageSection } from './state-sections.ts';
+import { briefList, incidentList, runHistory, usageSection } from './state-sections.ts';
 
 /** From so many sources on, a table shows more of them at once than cards. */
 const MOST_CARDS = 12;
@@ -59,7 +59,7 @@ async function besideCard(parts: ConsoleParts, at: number): Promise<Html | null>
   const now = { at, timeZone: state.timeZone };
   return html`<div class="grid">
 <section class="card"><div class="head"><h2>Resources</h2><a href="/sources/${encodeURIComponent(state.name)}">Months, changes, requests</a></div>${briefList(state, now)}</section>
-${runs.length === 0 ? '' : html`<section class="card"><div class="head"><h2>Latest runs</h2><a href="/runs">All runs</a></div>${runTable(runs, now)}</section>`}</div>`;
+${runs.length === 0 ? '' : html`<section class="card"><div class="head"><h2>Latest runs</h2><a href="/runs">All runs</a></div>${runHistory(runs, now)}</section>`}</div>`;
 }
 
 /** A table, which shows more sources at once than cards; troubles first. */

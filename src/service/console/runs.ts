@@ -18,7 +18,7 @@ import {
   verdictSection,
 } from './elements.ts';
 import { endedOrders, openOrderList } from './orders.ts';
-import { kindWord, runTable, shownState } from './state-sections.ts';
+import { kindWord, runHistory, shownState } from './state-sections.ts';
 
 const MOST_RUNS = 50;
 const MOST_REQUESTS = 200;
@@ -70,7 +70,7 @@ ${choice('state', 'Outcome', ['', ...RUN_STATES], asked.state, 'any outcome')}
   const list =
     runs.length === 0
       ? html`<p class="soft after">${isNarrowed ? 'No run matches.' : 'Nothing has run yet. The first tick, or sluice sync, makes the first run.'}</p>`
-      : runTable(runs, now, several);
+      : runHistory(runs, now, several);
   const main = html`<div class="head"><h1>Runs and orders</h1><a class="btn main" href="/orders/new">New order</a></div>
 ${card('Orders under way', await openOrderList(parts, now))}
 ${card('Runs', [choices, list, olderThan === null ? '' : html`<p class="after"><a href="/runs?${older.toString()}">Older runs</a></p>`])}

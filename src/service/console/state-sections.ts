@@ -105,7 +105,7 @@ export function usageSection(usage: Usage, now: Now): Html {
 }
 
 /** Runs, one a row; on a phone, one a block. `several`: their source is named. */
-export const runTable = (runs: readonly PastRun[], now: Now, several = false): Html =>
+export const runHistory = (runs: readonly PastRun[], now: Now, several = false): Html =>
   table({
     caption: 'Runs, newest first',
     head: ['run', 'began', 'took', 'requests', 'rows read', 'changes', 'outcome'],

@@ -67,7 +67,7 @@ export function createReadingTurns(
     }
   }
 
-  async function serve(source: string, self: Awake): Promise<void> {
+  async function takeTurns(source: string, self: Awake): Promise<void> {
     let ended: TurnEnd = { how: 'unfinished' };
     self.begun = true;
     while (!stopped && !self.dropped) {
@@ -91,7 +91,7 @@ export function createReadingTurns(
       } else if (!stopped) {
         const self: Awake = { begun: false, again: false, dropped: false, done: Promise.resolve() };
         turns.set(source, self);
-        self.done = inTurn(() => serve(source, self));
+        self.done = inTurn(() => takeTurns(source, self));
       }
     },
     /** Another process has read the source: a turn that has not begun is not needed. False if one has. */

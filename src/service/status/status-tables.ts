@@ -72,7 +72,7 @@ export function runTable({ runs, readAt }: FullState, timeZone: string): StatusT
     rows: runs.map(run => [
       run.resource,
       run.kind,
-      run.state === 'waiting' ? waitText(run.reason, until(run.waitingUntil)) : stateText(run.state),
+      run.state === 'waiting' ? waitingText(run.reason, until(run.waitingUntil)) : stateText(run.state),
       count(run.rowsRead),
       count(run.requests),
       minute(run.startedAt, timeZone),
@@ -81,7 +81,7 @@ export function runTable({ runs, readAt }: FullState, timeZone: string): StatusT
 }
 
 /** Without a reason, a run waits for the request limit. */
-const waitText = (reason: string | null, until: string): string =>
+const waitingText = (reason: string | null, until: string): string =>
   reason === null ? `waiting for the request limit until ${until}` : `waiting until ${until}: ${reason}`;
 
 const stateText = (state: RunState): string => (state === 'stopped' ? 'stopped: its process ended' : state);
