@@ -4,7 +4,7 @@ import { holdsNothing, isOffered, type List, wasAnswered } from '../coverage/lis
 import type { Resource } from '../resource.ts';
 
 /** How long ago another list may have been answered. */
-const LATELY_MS = HOUR;
+const ANSWERED_LATELY_MS = HOUR;
 
 /** Statuses for a list that does not exist, or that this key may not read. */
 const NOT_THERE: ReadonlySet<number | undefined> = new Set([403, 404, 405]);
@@ -29,7 +29,7 @@ export function othersAnswering<L extends List>(
   all: readonly L[],
   { at, begunAt }: { at: number; begunAt: number },
 ): L[] {
-  const since = holdsNothing(list) ? 0 : Math.max(begunAt, at - LATELY_MS);
+  const since = holdsNothing(list) ? 0 : Math.max(begunAt, at - ANSWERED_LATELY_MS);
   return all.filter(other => other !== list && wasAnswered(other, since));
 }
 

@@ -93,10 +93,10 @@ export function windowReading(
 }
 
 /** How long ago a longer reading of the same task may have begun to show that this one is not cut off. */
-const LATELY_MS = 10 * MINUTE;
+const SHOWN_LATELY_MS = 10 * MINUTE;
 
 export const rowsShownLately = ({ resource: { shownLately }, since }: Task, at: number): number =>
-  shownLately !== null && shownLately.at >= Math.max(at - LATELY_MS, since) ? shownLately.rows : 0;
+  shownLately !== null && shownLately.at >= Math.max(at - SHOWN_LATELY_MS, since) ? shownLately.rows : 0;
 
 /** The reading may have been cut off, and no smaller slice can be asked for. */
 export const capped = (slice: Slice, rows: number, startedAt: string, mayProve = false) =>

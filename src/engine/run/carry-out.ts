@@ -28,7 +28,7 @@ import { endTask } from './tasks/end-task.ts';
 /** A list that makes so many questions in a row fail does not answer. */
 const MOST_FAILING = 3;
 /** An answer is not older than that if it came while they failed. */
-const LATELY_MS = MINUTE;
+const WHILE_FAILING_MS = MINUTE;
 const MAY_LAG = 'answers may not show the latest changes yet (SOURCE_LAG_SECONDS)';
 
 /** Does what was decided. An error in the work for one list fails that list alone; throws one that stops the whole source. */
@@ -150,7 +150,7 @@ async function followUp(loop: Loop, { task, slice }: Asked, now: number): Promis
   await committer.change(resource, () => dueAfterFailure(resource, slice, now, reason));
   const inARow = (agenda.failing.get(resource) ?? 0) + 1;
   agenda.failing.set(resource, inARow);
-  if (kind === 'unavailable') rest(agenda, engine.resources, task, now - LATELY_MS);
+  if (kind === 'unavailable') rest(agenda, engine.resources, task, now - WHILE_FAILING_MS);
   if (inARow >= MOST_FAILING) agenda.tasks.delete(resource);
   update(task, { kind: 'failure reported' });
 }
