@@ -6,8 +6,8 @@ import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { fullPage, type PageAnswer } from './fetch-page.ts';
 import { mayBeCut } from './observe-answer.ts';
+import { capped, type PageReading } from './plan-window.ts';
 import type { End } from './step.ts';
-import { capped, type PageReading } from './window-reading.ts';
 
 /** What is known of the list. It can change between pages, as their steps are committed. */
 export function contextOf(

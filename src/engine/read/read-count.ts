@@ -3,9 +3,9 @@ import type { Observation } from '../profile/observation.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { fetchPage, firstLimit, type Reader } from './fetch-page.ts';
+import { askForWindow } from './plan-window.ts';
 import { readNewest } from './read-newest.ts';
 import type { Committed, Step } from './step.ts';
-import { askForWindow } from './window-reading.ts';
 
 /** Two windows of all time, which meet before the rows of any business: it does not matter whether a source includes both edges. */
 const ALL_TIME = [

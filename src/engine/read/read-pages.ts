@@ -40,8 +40,8 @@ import {
 } from './fetch-page.ts';
 import { observeAnswer } from './observe-answer.ts';
 import { byCertainty, parseRows } from './parse-rows.ts';
+import { type PageReading, rowsShownLately } from './plan-window.ts';
 import type { End, Step } from './step.ts';
-import { type PageReading, rowsShownLately } from './window-reading.ts';
 
 const RULES = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: MOST_PAGES } as const;
 

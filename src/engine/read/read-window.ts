@@ -4,9 +4,9 @@ import { addDays, isBeyondWindows } from '../slices/date-windows.ts';
 import type { Task } from '../task/task.ts';
 import { unproven } from './end-of-reading.ts';
 import type { Reader } from './fetch-page.ts';
+import type { PageReading } from './plan-window.ts';
 import { readPages } from './read-pages.ts';
 import type { Step } from './step.ts';
-import type { PageReading } from './window-reading.ts';
 
 /**
  * Reads a date window. If the source refuses one that is open on one side, the next readings send both dates. If it then refuses a long one,

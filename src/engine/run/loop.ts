@@ -163,8 +163,8 @@ async function workUntilIdle(
       continue;
     }
     const sinceMs = engine.clock.now() - refreshed.at;
-    const isFresh = sinceMs < 0 || sinceMs >= SECOND;
-    if (isFresh) {
+    const looksNow = sinceMs < 0 || sinceMs >= SECOND;
+    if (looksNow) {
       refreshed = { now: await refreshTasks(loop, serves), at: engine.clock.now() };
       mayEnd = await isTurnOver(loop, serves, refreshed.now);
     }
@@ -187,7 +187,7 @@ async function workUntilIdle(
     }
     const isIdle = loop.tasks.length === 0;
     if (isIdle && (act.askAt === null || mayEnd)) {
-      if (isFresh) return null;
+      if (looksNow) return null;
       // Something may have come since the last look.
       refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
       continue;

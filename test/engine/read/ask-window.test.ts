@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import transactions from '../../../jobs/transactions.ts';
 import type { Edge } from '../../../src/engine/profile/observation.ts';
 import { UNKNOWN } from '../../../src/engine/profile/source-profile.ts';
-import { askForWindow } from '../../../src/engine/read/window-reading.ts';
+import { askForWindow } from '../../../src/engine/read/plan-window.ts';
 import { addDays } from '../../../src/engine/slices/date-windows.ts';
 import type { DateSlice } from '../../../src/engine/slices/slice.ts';
 import type { Task } from '../../../src/engine/task/task.ts';

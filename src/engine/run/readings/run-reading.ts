@@ -8,6 +8,7 @@ import { readIds } from '../../read/ids/read-ids.ts';
 import type { MonthFacts } from '../../read/months/choose-months.ts';
 import { readAllMonths } from '../../read/months/read-all-months.ts';
 import { readNewestMonths } from '../../read/months/read-newest-months.ts';
+import { planWindow } from '../../read/plan-window.ts';
 import { readCount } from '../../read/read-count.ts';
 import { readNewest } from '../../read/read-newest.ts';
 import { readOne } from '../../read/read-one.ts';
@@ -16,7 +17,6 @@ import { readTotal } from '../../read/read-total.ts';
 import { readValue } from '../../read/read-value.ts';
 import { readWindow } from '../../read/read-window.ts';
 import type { Committed, Step } from '../../read/step.ts';
-import { windowReading } from '../../read/window-reading.ts';
 import type { Resource } from '../../resource.ts';
 import { dayIn } from '../../slices/date-windows.ts';
 import { type Task, update } from '../../task/task.ts';
@@ -102,7 +102,7 @@ function stepsOf(
     case 'id':
       return readIds(reader, engine.database, task, slice, choice.answers);
     case 'date':
-      return readWindow(reader, task, windowReading(task, slice, dayIn(now, engine.timeZone), choice), startedAt);
+      return readWindow(reader, task, planWindow(task, slice, dayIn(now, engine.timeZone), choice), startedAt);
     case 'value':
       return readValue(reader, task, slice, startedAt);
     case 'whole':

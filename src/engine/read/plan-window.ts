@@ -60,7 +60,7 @@ function isCostly(resource: Resource, window: DateSlice, day: Day | null): boole
 }
 
 /** How to read a window: all its pages, or only the first if there are too many. */
-export function windowReading(
+export function planWindow(
   task: Task,
   window: DateSlice,
   today: Day,
