@@ -15,7 +15,7 @@ export interface Entry {
   readonly hoursWatched: number;
   /** It is due from this moment on (epoch ms): a hint pointed to it, or a reading left a doubt. */
   readonly dueSince: number | null;
-  /** Why it is due, or why its last reading did not prove it; of a list that the source does not offer, that. */
+  /** The latest of: why it is due, why its last reading proved nothing, `NOT_OFFERED`, how a `total` differs. Null once proven or equal. */
   readonly dueReason: string | null;
 }
 
