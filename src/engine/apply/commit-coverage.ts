@@ -1,6 +1,6 @@
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { writeCoverage } from '../../warehouse/ledgers/coverage.ts';
-import { holdCursor } from '../../warehouse/ledgers/cursors.ts';
+import { lockCursor } from '../../warehouse/ledgers/cursors.ts';
 import type { CoverageChange } from '../coverage/prove.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
@@ -17,7 +17,7 @@ export async function commitCoverage(
 ): Promise<void> {
   const place = placeOf(resource);
   await database.transaction(async tx => {
-    await holdCursor(tx, place, resource.cursor);
+    await lockCursor(tx, place, resource.cursor);
     await writeCoverage(tx, place, removed, put);
     await also(tx);
   });

@@ -3,7 +3,7 @@ import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type List, oldestProof, partition } from './list.ts';
 
 /** How many rows are accounted for: stored ones without those that a whole cover lacks, and records in quarantine without a row. */
-export interface Held {
+export interface Accounted {
   readonly rows: number;
   readonly quarantined: number;
   readonly lackedByCover: number;
@@ -48,19 +48,19 @@ export function settlesDoubt(list: List, read: Slice): boolean {
 }
 
 /**
- * Rows without a date lie in no window. When every window was read and the source still counts more rows than are held, the count is
+ * Rows without a date lie in no window. When every window was read and the source still counts more rows than are accounted for, the count is
  * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came in the
  * meantime may make the difference: a later task finds out. It is also asked for before rows are deleted that all windows lack.
  */
 export function hiddenRows(
   list: List,
   task: { readonly counted: Counted | null; readonly countAsked: boolean },
-  held: Held,
+  accounted: Accounted,
 ): 'none' | 'ask again' | Observation {
-  const rows = held.rows + held.quarantined - held.lackedByCover;
+  const rows = accounted.rows + accounted.quarantined - accounted.lackedByCover;
   const { total } = list;
   const isAccountedFor = total != null && total <= rows;
-  const isSettled = (held.lackedByCover === 0 || total === null) && (isAccountedFor || task.counted === null);
+  const isSettled = (accounted.lackedByCover === 0 || total === null) && (isAccountedFor || task.counted === null);
   if (!task.countAsked) return isSettled ? 'none' : 'ask again';
   if (isAccountedFor || total !== task.counted?.rows || !isBeforeCover(list, task.counted) || !mayHideRows(list))
     return 'none';

@@ -47,15 +47,15 @@ export function dueAfterLeaving(
   at: number,
   left: { readonly keys: readonly string[]; readonly days: readonly Day[] },
 ): Partial<CoverageChange> {
-  const heldBy = (part: Slice): number => {
+  const leftFrom = (part: Slice): number => {
     if (part.by === 'date') return left.days.filter(day => holds(part, day)).length;
     if (part.by === 'id') return left.keys.filter(key => holdsId(part, key)).length;
     return part.by === 'whole' ? left.keys.length : 0;
   };
   const dueReason = `a row left ${sliceText(slice)}`;
   const put = partition(list).flatMap(entry => {
-    const held = (entry.provenAt ?? 0) < at ? heldBy(entry.slice) : 0;
-    return held > 0 ? [{ ...entry, changed: entry.changed - held, dueSince: at, dueReason }] : [];
+    const count = (entry.provenAt ?? 0) < at ? leftFrom(entry.slice) : 0;
+    return count > 0 ? [{ ...entry, changed: entry.changed - count, dueSince: at, dueReason }] : [];
   });
   return { put };
 }

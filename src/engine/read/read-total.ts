@@ -28,9 +28,9 @@ export async function* readTotal(reader: Reader, task: Task, slice: TotalSlice):
         control.query(slice.month),
       ),
     );
-    const held = { ...step, requests: answer.requests, release };
-    if (answer.kind === 'gone') yield { ...held, ...refused(`there is no ${control.path}`), release };
-    else yield { ...held, end: { kind: 'total', said: answer.record, startedAt: answer.grantedAt } };
+    const answered = { ...step, requests: answer.requests, release };
+    if (answer.kind === 'gone') yield { ...answered, ...refused(`there is no ${control.path}`), release };
+    else yield { ...answered, end: { kind: 'total', said: answer.record, startedAt: answer.grantedAt } };
   } catch (error) {
     // Nothing depends on totals: after an outage they are requested some other time.
     if (isKind(error, 'unavailable')) return;

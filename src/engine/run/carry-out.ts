@@ -10,7 +10,7 @@ import { single } from '../agenda/choice.ts';
 import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
 import { lackedByCover } from '../conclude/settle-missing.ts';
-import { type Held, hiddenRows } from '../coverage/hidden-rows.ts';
+import { type Accounted, hiddenRows } from '../coverage/hidden-rows.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
@@ -224,14 +224,14 @@ async function distrust(engine: Engine, task: Task, doubt: Observation): Promise
 async function recount(loop: Loop, serves: Serves, task: Task, now: number): Promise<void> {
   const { engine } = loop;
   const { resource } = task;
-  const held = await heldRows(engine, resource);
-  const hidden = hiddenRows(resource, task.state, held);
+  const accounted = await accountedRows(engine, resource);
+  const hidden = hiddenRows(resource, task.state, accounted);
   if (hidden === 'none') await endTask(loop, task, serves);
   else if (hidden === 'ask again') void launchReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
   else await storeTrait(engine, resource, hidden);
 }
 
-async function heldRows({ database: { kysely } }: Engine, resource: Resource): Promise<Held> {
+async function accountedRows({ database: { kysely } }: Engine, resource: Resource): Promise<Accounted> {
   const { table } = resource;
   const { rows } = await countRows(kysely, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;

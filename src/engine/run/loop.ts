@@ -122,8 +122,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
 /** `goesOn`: this process has read before; throws kind `stale` if another has taken over since. */
 async function takeOver({ database, source, resources }: Engine, goesOn: boolean): Promise<void> {
   const names = resources.map(resource => resource.name);
-  const held = goesOn ? Object.fromEntries(resources.map(({ name, cursor }) => [name, cursor.version])) : null;
-  const cursors = await takeCursors(database.kysely, source, names, held);
+  const leftAt = goesOn ? Object.fromEntries(resources.map(({ name, cursor }) => [name, cursor.version])) : null;
+  const cursors = await takeCursors(database.kysely, source, names, leftAt);
   for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
 }
 

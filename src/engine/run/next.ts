@@ -35,14 +35,14 @@ export function next(state: State): Act {
   if (shares) return shares;
   let wakeAt: number | null = null;
   // Until a live task of a list can continue, nothing on a lower lane starts there; a backfill would always block it.
-  const held = new Map<Resource, number>();
+  const reserved = new Map<Resource, number>();
   for (const task of [...state.tasks].sort((a, b) => rank(a) - rank(b))) {
     if (state.running >= state.rules.concurrency + spareFor(state, task)) break;
-    if (rank(task) > (held.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
+    if (rank(task) > (reserved.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const act = orFailure(task, () => actFor(state, task));
     if (act === 'blocked') {
       if (task.lane !== 'live' || task.resource.reading.size === 0 || waitsForOtherLists(task)) continue;
-      held.set(task.resource, Math.min(rank(task), held.get(task.resource) ?? Number.POSITIVE_INFINITY));
+      reserved.set(task.resource, Math.min(rank(task), reserved.get(task.resource) ?? Number.POSITIVE_INFINITY));
       const readings = below(state, task);
       if (readings.length > 0) return { kind: 'give way', readings };
     } else if (act.kind === 'pause' && task.state.pauses.has(act.until))

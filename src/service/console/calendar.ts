@@ -90,8 +90,8 @@ export function calendarOf(entries: readonly Entry[], today: string): Calendar |
   );
   if (slices.length === 0) return null;
   const proofOf = (from: string, to: string) => {
-    const held = slices.filter(slice => slice.from <= to && slice.to >= from);
-    const proofs = held.map(({ provenAt }) => provenAt);
+    const parts = slices.filter(slice => slice.from <= to && slice.to >= from);
+    const proofs = parts.map(({ provenAt }) => provenAt);
     return proofs.length === 0 || proofs.includes(null) ? 'never' : Math.min(...(proofs as number[]));
   };
   const lastYear = Number(today.slice(0, 4));

@@ -15,7 +15,7 @@ import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { tableIn } from '../../warehouse/rows/tables.ts';
 import {
   gatherUndone,
-  holdLists,
+  lockLists,
   makeDueAndTakeOver,
   restoreUndone,
   type Undone,
@@ -51,10 +51,10 @@ export async function undoRuns(
   const jobs = [...(await listsOf(database.kysely, source, ids))];
   const tables = jobs.map(([name, job]) => [name, tableIn(source.schema, declareTable(name, job))] as const);
   const undone = await database.transaction(async tx => {
-    await holdLists(tx, source.name, new Map(tables));
+    await lockLists(tx, source.name, new Map(tables));
     const lists: UndoneList[] = [];
     for (const [name, job] of jobs) {
-      // Only now: a reading may have cut its slices anew until they were held.
+      // Only now: a reading may have cut its slices anew until they were locked.
       const resource = await openResource(tx, { source: source.name, name, job, schema: source.schema });
       lists.push(await undoList(tx, resource, ids, dryRun));
     }

@@ -94,14 +94,14 @@ async function proofOf({ kysely }: Database, resource: Resource, key: string, ro
   const day = dates === undefined ? null : ((row[dates.field] as string | null) ?? null);
   const [from, to] = window ? [finite(window.from), finite(window.to)] : [day, day];
   const id = String(row[table.id.name]);
-  const held = partition(resource).filter(({ slice }) => {
+  const parts = partition(resource).filter(({ slice }) => {
     if (slice.by === 'date') return overlap(slice, { by: 'date', from, to });
     if (slice.by !== 'id' || !/^-?\d+$/.test(id)) return true;
     return overlap(slice, { by: 'id', from: BigInt(id), to: BigInt(id) });
   });
-  const proofs = held.map(({ provenAt }) => provenAt);
+  const proofs = parts.map(({ provenAt }) => provenAt);
   return {
-    slice: held.map(({ slice }) => sliceText(slice)).join(', ') || null,
+    slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null,
     provenAt: proofs.length === 0 || proofs.includes(null) ? null : Math.min(...(proofs as number[])),
   };
 }

@@ -127,20 +127,20 @@ async function readBody(
   maxBytes: number,
 ): Promise<{ bytes: Buffer; whole: boolean }> {
   body.on('error', () => {}); // Leaving the loop early destroys the stream, which then emits an error without a listener.
-  let held = Buffer.allocUnsafe(Math.min(FIRST_BYTES, maxBytes));
+  let buffer = Buffer.allocUnsafe(Math.min(FIRST_BYTES, maxBytes));
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     const end = length + chunk.length;
-    if (end > held.length) {
-      const larger = Buffer.allocUnsafe(Math.min(Math.max(2 * held.length, end), maxBytes));
-      held.copy(larger, 0, 0, length);
-      held = larger;
+    if (end > buffer.length) {
+      const larger = Buffer.allocUnsafe(Math.min(Math.max(2 * buffer.length, end), maxBytes));
+      buffer.copy(larger, 0, 0, length);
+      buffer = larger;
     }
-    chunk.copy(held, length);
-    if (end > maxBytes) return { bytes: held, whole: false };
+    chunk.copy(buffer, length);
+    if (end > maxBytes) return { bytes: buffer, whole: false };
     length = end;
   }
-  return { bytes: held.subarray(0, length), whole: true };
+  return { bytes: buffer.subarray(0, length), whole: true };
 }
 
 const DECODERS = {

@@ -138,15 +138,15 @@ const LOCK = `
   select case when pg_try_advisory_lock(${LOCK_KEY}) then pg_try_advisory_lock_shared(${OLD_KEY}) else false end as locked`;
 // `pg_locks` shows a key of 64 bits as `classid` and `objid` with `objsubid` 1, and two keys of 32 bits with 2; `objid` is unsigned.
 const HOLDERS = `
-  with held as materialized (
+  with locks as materialized (
     select l.objsubid, l.classid::bigint << 32 | l.objid::bigint as key, a.application_name as name
     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
     where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock'
       and l.database = (select oid from pg_database where datname = current_database()))
-  select of_source.source, held.name from unnest($1::text[], $2::text[]) as of_source(name, source),
+  select of_source.source, locks.name from unnest($1::text[], $2::text[]) as of_source(name, source),
     lateral (values (1, hashtextextended(of_source.name, 0)),
       (2, 1936487779::bigint << 32 | (hashtext('source ' || of_source.source)::bigint & 4294967295))) as lock(objsubid, key)
-    join held using (objsubid, key)`;
+    join locks using (objsubid, key)`;
 // The lock of version 0.1 cannot be waited for: it knows no pace.
 const WANTED = `
   select exists (select from pg_locks where locktype = 'advisory' and not granted and objsubid = 1

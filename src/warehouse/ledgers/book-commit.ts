@@ -31,7 +31,7 @@ export async function bookCommit(
         bookings.flatMap(({ counts }) => counts),
         isOurs,
       )}
-    select ${epochMs('o.now')} as at, h.resource, m.version from ours o left join held h on true left join moved m using (resource)`.execute(
+    select ${epochMs('o.now')} as at, l.resource, m.version from ours o left join locked l on true left join moved m using (resource)`.execute(
     isMore ? tx : tx.alone,
   );
   note(rows[0]?.at ?? Number.POSITIVE_INFINITY);

@@ -42,7 +42,7 @@ const MAX_READING_SECONDS = 15 * 60;
 
 /**
  * Takes over the cursors of these resources: a later commit by their previous reader finds the version moved and writes nothing. Only
- * the holder of the source's lock calls it. `held`: the versions at which this process left them; throws kind `stale` where one has moved.
+ * the holder of the source's lock calls it. `leftAt`: the versions at which this process left them; throws kind `stale` where one has moved.
  * Locks rows in order of their names, as every commit does, to avoid deadlocks. SQL: one statement for all resources, with a filter inside
  * their JSON.
  */
@@ -50,9 +50,9 @@ export async function takeCursors(
   db: Db,
   source: string,
   resources: readonly string[],
-  held: Readonly<Record<string, string>> | null = null,
+  leftAt: Readonly<Record<string, string>> | null = null,
 ): Promise<Map<string, Cursor>> {
-  const versions = held === null ? null : JSON.stringify(held);
+  const versions = leftAt === null ? null : JSON.stringify(leftAt);
   const { rows } = await sql<{ resource: string; version: string; readings: Record<string, StoredReading> }>`
     insert into sluice.cursors as c (source, resource)
     select ${source}, r from unnest(cast(${resources} as text[])) r order by r
@@ -95,8 +95,8 @@ export const stale = ({ resource }: Place): SluiceError =>
   });
 
 /** Keeps others from taking over the cursor until the transaction ends. Throws kind `stale` when another process has. */
-export async function holdCursor(tx: Db, { source, resource }: Place, { version }: Cursor): Promise<void> {
-  const held = await tx
+export async function lockCursor(tx: Db, { source, resource }: Place, { version }: Cursor): Promise<void> {
+  const locked = await tx
     .selectFrom('sluice.cursors')
     .select('version')
     .where('source', '=', source)
@@ -104,7 +104,7 @@ export async function holdCursor(tx: Db, { source, resource }: Place, { version 
     .where('version', '=', version)
     .forUpdate()
     .executeTakeFirst();
-  if (!held) throw stale({ source, resource });
+  if (!locked) throw stale({ source, resource });
 }
 
 /** What advances a cursor. */
@@ -118,7 +118,7 @@ export interface CursorMove {
 }
 
 /**
- * CTEs that end in `held` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the clock shows at least
+ * CTEs that end in `locked` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the clock shows at least
  * `latest`, in epoch ms) and `moved` (the new `version` of each; none unless `ours` holds).
  */
 export function cursorCtes(source: string, cursors: readonly CursorMove[], latest: number): RawBuilder<unknown> {
@@ -130,7 +130,7 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
     runId,
   }));
   return sql`
-    held as materialized (
+    locked as materialized (
       select c.resource, m.readings, m.position, m."runId" from sluice.cursors c
       join jsonb_to_recordset(cast(${JSON.stringify(moves)} as jsonb))
         as m(resource text, version bigint, readings jsonb, position text, "runId" bigint)
@@ -139,13 +139,13 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
       order by c.resource for update of c),
     -- What was granted after the clock was put back seems older than what is stored, and what was granted before is dated ahead.
     ours as materialized (
-      select now, locked = ${cursors.length} and ${epochMs('now')} >= ${Math.floor(latest)} as holds
+      select now, cursors = ${cursors.length} and ${epochMs('now')} >= ${Math.floor(latest)} as holds
       -- The clock is read once all are locked.
-      from (select count(*) as locked, sluice.now() as now from held) seen),
+      from (select count(*) as cursors, sluice.now() as now from locked) seen),
     moved as (
       update sluice.cursors c
-      set version = c.version + 1, readings = held.readings, position = held.position, committed_at = ours.now, run_id = held."runId"
-      from held, ours where ours.holds and c.source = ${source} and c.resource = held.resource
+      set version = c.version + 1, readings = locked.readings, position = locked.position, committed_at = ours.now, run_id = locked."runId"
+      from locked, ours where ours.holds and c.source = ${source} and c.resource = locked.resource
       returning c.resource, c.version)`;
 }
 

@@ -27,7 +27,7 @@ const UNDONE = sql.id('pg_temp', 'undone');
  * Keeps all others from writing to these lists until the transaction ends. In the order in which a commit locks them: first the tables, by name,
  * then the cursors. SQL: tables known at run time.
  */
-export async function holdLists(tx: Db, source: string, lists: ReadonlyMap<string, Table>): Promise<void> {
+export async function lockLists(tx: Db, source: string, lists: ReadonlyMap<string, Table>): Promise<void> {
   const byName = [...lists].sort(([a], [b]) => (a < b ? -1 : 1));
   const tables = byName.map(([, { schema, name }]) => sql.id(schema, name));
   await sql`lock table ${sql.join(tables)} in share row exclusive mode`.execute(tx);

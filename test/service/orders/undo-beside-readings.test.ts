@@ -9,7 +9,7 @@ import { createTask } from '../../../src/engine/task/task.ts';
 import { undoRuns } from '../../../src/service/orders/undo.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { writeCoverage } from '../../../src/warehouse/ledgers/coverage.ts';
-import { holdCursor } from '../../../src/warehouse/ledgers/cursors.ts';
+import { lockCursor } from '../../../src/warehouse/ledgers/cursors.ts';
 import { startRun } from '../../../src/warehouse/ledgers/runs.ts';
 import { until } from '../../cli/run-command.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -67,7 +67,7 @@ test('an undo waits for a reader that changes coverage, and neither fails', asyn
   await withEdits(async ({ database, undo, undoWaits, lists: [, list] }) => {
     const entries = [...list.entries.values()];
     const { undone } = await database.transaction(async tx => {
-      await holdCursor(tx, placeOf(list), list.cursor);
+      await lockCursor(tx, placeOf(list), list.cursor);
       const undone = undo();
       await undoWaits();
       await writeCoverage(tx, placeOf(list), [], entries);
@@ -81,7 +81,7 @@ test('an undo that waited for a reader makes the slices due that it has cut mean
   await withEdits(async ({ database, undo, undoWaits, lists: [list] }) => {
     const [entry] = [...list.entries.values()].filter(({ slice }) => slice.by === 'id');
     const { undone } = await database.transaction(async tx => {
-      await holdCursor(tx, placeOf(list), list.cursor);
+      await lockCursor(tx, placeOf(list), list.cursor);
       const undone = undo();
       await undoWaits();
       const parts = ['id ..10', 'id 11..'].map(text => ({ ...(entry as Entry), slice: parseSlice(text) }));
@@ -99,7 +99,7 @@ test('an undo of several lists waits for a commit that showed rows of only one o
       await tx.query('update warehouse.invoices set notes = notes where id < 0');
       const undone = undo();
       await undoWaits();
-      for (const list of lists) await holdCursor(tx, placeOf(list), list.cursor);
+      for (const list of lists) await lockCursor(tx, placeOf(list), list.cursor);
       return { undone };
     });
     expect(await undone).toMatchObject(restored);

@@ -25,7 +25,7 @@ export async function* readAllMonths(
   const begun = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
   const today = dayIn(begun ? stampMs(begun.startedAt) : time.now, time.zone);
   let startedAt = begun?.startedAt ?? null;
-  let held: Row[] = [];
+  let emptyRows: Row[] = [];
   let inARow = 0;
   let facts: MonthFacts | null = null;
   const first = begun?.page ?? 1;
@@ -47,17 +47,17 @@ export async function* readAllMonths(
     const shown = {
       ...step,
       beside,
-      rows: isEmpty ? [] : [...held, ...rows],
+      rows: isEmpty ? [] : [...emptyRows, ...rows],
       anew: page === 1,
       isAwaited: facts === null,
     };
-    held = isEmpty ? [...held, ...rows] : [];
+    emptyRows = isEmpty ? [...emptyRows, ...rows] : [];
     inARow = isEmpty ? inARow + 1 : 0;
     if (page >= MOST_MONTHS || inARow >= MOST_EMPTY) {
       yield { ...shown, end: { kind: 'proven', slice, startedAt } };
       return;
     }
-    // Held rows are lost with the process, so the next reading starts with the first of them.
+    // Rows of empty months are lost with the process, so the next reading starts with the first of them.
     page++;
     const position = { page: page - inARow, limit: 1 };
     yield { ...shown, position: { ...position, startedAt, totalPages: null, totalRecords: null, before: null } };

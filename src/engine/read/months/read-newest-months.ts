@@ -28,7 +28,7 @@ export async function* readNewestMonths(
   let facts: MonthFacts | null = null;
   let startedAt: string | null = null;
   // An empty month is stored only once an older one has rows.
-  let held: Row[] = [];
+  let emptyRows: Row[] = [];
   for (let inARow = 0, more = true; more && inARow < MOST_EMPTY && read.size < MOST_MONTHS; ) {
     const month = monthBefore(today, read.size);
     const { isGone, isEmpty, rows, grantedAt, step } = await askMonth(reader, task, slice, month);
@@ -42,17 +42,17 @@ export async function* readNewestMonths(
     const { changed } = yield {
       ...step,
       beside,
-      rows: isEmpty ? [] : [...held, ...rows],
+      rows: isEmpty ? [] : [...emptyRows, ...rows],
       anew: read.size === 1,
       isAwaited: true,
     };
     // Once the first answer is committed, so is what was read of the other lists before it: transactions follow each other.
     facts ??= await known();
-    held = isEmpty ? [...held, ...rows] : [];
+    emptyRows = isEmpty ? [...emptyRows, ...rows] : [];
     inARow = isEmpty ? inARow + 1 : 0;
     more = read.size < LEAST_NEWEST || isEmpty || changed > 0;
   }
-  yield* readChanged(reader, task, slice, { today, read, held, facts: facts as MonthFacts });
+  yield* readChanged(reader, task, slice, { today, read, emptyRows, facts: facts as MonthFacts });
   const nothing = { rows: [], bad: [], requests: 0, release: () => undefined };
   yield {
     ...{ resource, task, slice, ...nothing },
@@ -65,16 +65,16 @@ async function* readChanged(
   reader: Reader,
   task: Task,
   slice: Slice,
-  so: { today: Day; read: ReadonlySet<string>; held: readonly Row[]; facts: MonthFacts },
+  so: { today: Day; read: ReadonlySet<string>; emptyRows: readonly Row[]; facts: MonthFacts },
 ): AsyncGenerator<Step, void, Committed> {
   const { today, read, facts } = so;
-  let { held } = so;
+  let { emptyRows } = so;
   const isStored = (month: string) => facts.keys.has(monthKey(task, month));
   for (const month of monthsToRead(today, facts, isStored)) {
     if (read.has(month)) continue;
     const { isEmpty, rows, step } = await askMonth(reader, task, slice, month);
-    const isHeld = isEmpty && !isStored(month);
-    yield { ...step, beside: [askedEntry(month, facts)], rows: isHeld ? [] : [...held, ...rows] };
-    held = isHeld ? [...held, ...rows] : [];
+    const waits = isEmpty && !isStored(month);
+    yield { ...step, beside: [askedEntry(month, facts)], rows: waits ? [] : [...emptyRows, ...rows] };
+    emptyRows = waits ? [...emptyRows, ...rows] : [];
   }
 }

@@ -1,6 +1,6 @@
 import type { Reader } from '../../read/fetch-page.ts';
 
-/** Which readings answers are held for. */
+/** Which readings answers are admitted for. */
 export type Admissions = Readonly<Record<'live' | 'others', Reader['admit']>>;
 
 /**
@@ -8,15 +8,15 @@ export type Admissions = Readonly<Record<'live' | 'others', Reader['admit']>>;
  * most `most` of them for readings below live, which hold theirs until their slices end.
  */
 export function createAdmissions(most: number): Admissions {
-  const held = { live: 0, others: 0 };
+  const admitted = { live: 0, others: 0 };
   const waiting: Record<'live' | 'others', (() => void)[]> = { live: [], others: [] };
   const isFree = (kind: 'live' | 'others') =>
-    held.live + held.others < 2 * most && (kind === 'live' || held.others < most);
+    admitted.live + admitted.others < 2 * most && (kind === 'live' || admitted.others < most);
 
   function admitNext(): void {
     for (const kind of ['live', 'others'] as const)
       while (waiting[kind].length > 0 && isFree(kind)) {
-        held[kind]++;
+        admitted[kind]++;
         waiting[kind].shift()?.();
       }
   }
@@ -28,11 +28,11 @@ export function createAdmissions(most: number): Admissions {
         waiting[kind].push(resolve);
         admitNext();
       });
-      let isHeld = true;
+      let isReleased = false;
       const release = () => {
-        if (!isHeld) return;
-        isHeld = false;
-        held[kind]--;
+        if (isReleased) return;
+        isReleased = true;
+        admitted[kind]--;
         admitNext();
       };
       try {
