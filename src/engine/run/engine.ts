@@ -13,7 +13,8 @@ import type { Reader } from '../read/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';
-import type { Agenda, AgendaMemory, LimitSeen } from './agenda.ts';
+import type { Agenda, AgendaMemory } from './agenda.ts';
+import type { LimitSeen } from './limit-seen.ts';
 import type { Waiting } from './waiting.ts';
 
 /** A source and everything that its loop needs. */

@@ -16,9 +16,10 @@ import { othersAnswering } from '../read/absent-list.ts';
 import type { Reader } from '../read/fetch-page.ts';
 import { placeOf, refreshResource } from '../resource.ts';
 import { type Task, update } from '../task/task.ts';
-import { lookAtLimit, openAgenda } from './agenda.ts';
+import { openAgenda } from './agenda.ts';
 import { carryOut, keepPace } from './carry-out.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
+import { lookAtLimit } from './limit-seen.ts';
 import { leaveWaiting, longWait, readingTasks } from './long-wait.ts';
 import { next } from './next.ts';
 import { createAdmissions } from './readings/admission.ts';
@@ -200,19 +201,8 @@ async function workUntilIdle(
 }
 
 function stateOf({ engine, tasks, running, agenda, begunAt, limit }: Loop, now: number, asks: boolean): State {
-  const granted = engine.granted();
-  return {
-    now,
-    begunAt,
-    rules: engine,
-    lists: engine.resources,
-    tasks,
-    running: running.size,
-    limit,
-    granted,
-    agenda,
-    asks,
-  };
+  const [lists, granted] = [engine.resources, engine.granted()];
+  return { now, begunAt, rules: engine, lists, tasks, running: running.size, limit, granted, agenda, asks };
 }
 
 /** The agenda asks for so long even while other sources wait, unless its pace makes it wait before. */

@@ -21,7 +21,8 @@ import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Share } from '../task/apply-event.ts';
 import type { Task, UnderWay } from '../task/task.ts';
 import { phaseOf, steadyMiscount } from '../task/task-state.ts';
-import { type Agenda, freeFor, isSeenLately, paceRule } from './agenda.ts';
+import type { Agenda } from './agenda.ts';
+import { freeFor, isSeenLately, paceRule } from './limit-seen.ts';
 import type { Act, State } from './state.ts';
 
 /** The loop looks again after this time where nothing can be asked now. */

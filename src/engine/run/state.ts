@@ -6,7 +6,8 @@ import type { Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Share } from '../task/apply-event.ts';
 import type { Task, UnderWay } from '../task/task.ts';
-import type { Agenda, Asked, LimitSeen } from './agenda.ts';
+import type { Agenda, Asked } from './agenda.ts';
+import type { LimitSeen } from './limit-seen.ts';
 
 /** What is known when a source's loop decides what it does. Times are those of the database, in epoch milliseconds. */
 export interface State {
