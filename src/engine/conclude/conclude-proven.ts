@@ -20,7 +20,7 @@ import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
-import type { Ended, Outcome } from './outcome.ts';
+import type { Ended, Written } from './ended.ts';
 import { settleEnd } from './settle-end.ts';
 import {
   lackedRows,
@@ -40,7 +40,7 @@ export async function concludeProven(
   tx: Transaction,
   effects: TransactionEffects,
   step: Ended<'proven'>,
-  outcome: Outcome,
+  outcome: Written,
 ): Promise<End | null> {
   const { resource, task, seen, end } = step;
   const { slice, startedAt } = end;

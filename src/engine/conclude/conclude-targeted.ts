@@ -8,7 +8,7 @@ import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
-import type { Ended, Outcome } from './outcome.ts';
+import type { Ended, Written } from './ended.ts';
 import { lackClaims, lackedRows, remove, settleCovered, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
@@ -20,7 +20,7 @@ export async function concludeTargeted(
   tx: Transaction,
   effects: TransactionEffects,
   step: Ended<'targeted'>,
-  { counts }: Outcome,
+  { counts }: Written,
 ): Promise<void> {
   const { resource, task, slice, seen, unreadable, total, windowsHoldAll, end } = step;
   const at = stampMs(end.startedAt);

@@ -3,7 +3,7 @@ import type { Transaction } from '../../warehouse/database/database.ts';
 import { sumsOf } from '../../warehouse/rows/stored-rows.ts';
 import { compareTotals } from '../coverage/control-totals.ts';
 import { monthRange } from '../slices/date-windows.ts';
-import type { Ended } from './outcome.ts';
+import type { Ended } from './ended.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Compares the source's totals for a month with those of the stored rows. */

@@ -30,7 +30,7 @@ import { steadyMiscount } from '../task/task-state.ts';
 import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
-import type { Ended, Outcome } from './outcome.ts';
+import type { Ended, Written } from './ended.ts';
 import { membersOf, remove } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
@@ -39,7 +39,7 @@ export async function conclude(
   tx: Transaction,
   effects: TransactionEffects,
   step: Step,
-  outcome: Outcome,
+  outcome: Written,
 ): Promise<void> {
   const { resource, task, end } = step;
   const shown = [...step.rows.map(row => row.key), ...outcome.bad];
@@ -84,7 +84,7 @@ function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly
   return seen;
 }
 
-async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: Ended, outcome: Outcome): Promise<void> {
+async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: Ended, outcome: Written): Promise<void> {
   const { resource, task, slice, end } = step;
   switch (end.kind) {
     case 'proven': {
@@ -207,7 +207,7 @@ async function concludeGone(
   tx: Transaction,
   effects: TransactionEffects,
   { resource, task, slice, end }: Ended<'gone'>,
-  { counts }: Outcome,
+  { counts }: Written,
 ): Promise<void> {
   const claims = { key: end.key, value: null, lacks: [], denied: true };
   if (task.reportOnly || !isDeleted(claims, UNCOVERED, resource.strategy)) return;
@@ -229,7 +229,7 @@ async function settleSeen(
   effects: TransactionEffects,
   step: Step,
   shown: readonly string[],
-  { changed }: Outcome,
+  { changed }: Written,
 ): Promise<void> {
   const { resource, task, slice, rows } = step;
   const found = await unmarkMissing(tx, placeOf(resource), shown);

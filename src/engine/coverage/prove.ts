@@ -1,5 +1,5 @@
 import { HOUR } from '../../clock.ts';
-import type { Entry } from '../slices/coverage-entry.ts';
+import { type Entry, NOT_OFFERED } from '../slices/coverage-entry.ts';
 import { within } from '../slices/date-windows.ts';
 import { holdsId, subtract } from '../slices/id-ranges.ts';
 import type { DateSlice, IdSlice, Slice } from '../slices/slice.ts';
@@ -49,9 +49,13 @@ export function dueAgain(list: List, read: Slice, at: number): Partial<CoverageC
   return { put: partsIn(list, read).map(entry => ({ ...entry, dueSince: at, dueReason })) };
 }
 
-/** What could not be read at `at` (epoch ms) is due, and so is what was read but could not be acted on. */
+/**
+ * What could not be read at `at` (epoch ms) is due, and so is what was read but could not be acted on. That it was not offered says nothing any more,
+ * and least of all that it was answered.
+ */
 export function dueAfterFailure(list: List, read: Slice, at: number, dueReason: string): Pick<CoverageChange, 'put'> {
-  return { put: partsIn(list, read).map(entry => ({ ...entry, dueSince: at, dueReason })) };
+  const readAt = (entry: Entry) => (entry.dueReason === NOT_OFFERED ? null : entry.readAt);
+  return { put: partsIn(list, read).map(entry => ({ ...entry, readAt: readAt(entry), dueSince: at, dueReason })) };
 }
 
 /** Each part that lies in what was read is proven with its own rows and changes; rows that were lacking count for the first. */

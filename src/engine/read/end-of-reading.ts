@@ -1,4 +1,4 @@
-import type { Outcome, Reading, ReadingContext } from '../../source/paging/stable-reading.ts';
+import type { Reading, ReadingContext, ReadingOutcome } from '../../source/paging/stable-reading.ts';
 import { mostUncounted } from '../coverage/uncounted.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed } from '../resource.ts';
@@ -29,7 +29,7 @@ export function contextOf(
 }
 
 /** Translates the outcome of a reading into the end that the engine applies. */
-export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): End {
+export function endOf(plan: PageReading, outcome: ReadingOutcome, startedAt: string): End {
   if (plan.measures) return plan.whenRead(startedAt);
   switch (outcome.kind) {
     case 'complete':
@@ -51,7 +51,7 @@ export function endOf(plan: PageReading, outcome: Outcome, startedAt: string): E
 
 export const unproven = (reason: string, startedAt: string) => ({ kind: 'unproven', reason, startedAt }) as const;
 
-function reasonOf(outcome: Exclude<Outcome, { kind: 'complete' | 'cut' | 'capped' }>): string {
+function reasonOf(outcome: Exclude<ReadingOutcome, { kind: 'complete' | 'cut' | 'capped' }>): string {
   switch (outcome.kind) {
     case 'unsteady':
       return 'the list changed while it was read';

@@ -3,9 +3,9 @@ import { MAX_PAGES } from '../../source/paging/page-count.ts';
 import {
   endPass,
   isAtStart,
-  type Outcome,
   pagesToRead,
   type Reading,
+  type ReadingOutcome,
   type ReadPage,
   readPage,
   startReading,
@@ -172,7 +172,7 @@ function takeAnswer(
 const showsFirstRows = ({ pager }: Reading): boolean => pager.pass === 1 && pager.seen.size === 0;
 
 /** Without a count, the reading was too long to be believed. */
-const isTooLong = (outcome: Outcome | null): boolean =>
+const isTooLong = (outcome: ReadingOutcome | null): boolean =>
   outcome?.kind === 'capped' || (outcome?.kind === 'cut' && outcome.total === null);
 
 /** A complete reading has counted all its rows, so equal ones can be told apart. */
@@ -244,7 +244,7 @@ function observeMiscount(
   resource: Resource,
   slice: Slice,
   meta: PageAnswer['meta'],
-  outcome: Outcome | null,
+  outcome: ReadingOutcome | null,
 ): Observation[] {
   if (slice.by !== 'value' || meta?.totalRecords === undefined) return [];
   if (outcome?.kind !== 'count differs' && outcome?.kind !== 'capped') return [];

@@ -67,7 +67,7 @@ export interface Reached {
   readonly counted: boolean;
 }
 
-export type Outcome =
+export type ReadingOutcome =
   /** Every row that was there throughout was shown. `reached`: where they end; null without rows. */
   | { readonly kind: 'complete'; readonly reached: Reached | null }
   | { readonly kind: 'cut'; readonly total: number | null; readonly shown: number }
@@ -82,7 +82,7 @@ export type Outcome =
 export interface ReadPage {
   readonly reading: Reading;
   /** How the reading ends; null while it goes on. */
-  readonly outcome: Outcome | null;
+  readonly outcome: ReadingOutcome | null;
   readonly taken: TakenPage;
   /** Where the reading stands after this page; null where the page has to be asked for again. */
   readonly position: Position | null;
@@ -169,7 +169,7 @@ export function readPage(
 }
 
 /** A page that the count promised has no rows. */
-const lacking = ({ steady, totalRecords, seen }: Pager): Outcome =>
+const lacking = ({ steady, totalRecords, seen }: Pager): ReadingOutcome =>
   steady && totalRecords !== null && totalRecords !== seen.size
     ? { kind: 'count differs', counted: totalRecords, shown: seen.size }
     : { kind: 'unsteady' };
@@ -179,7 +179,7 @@ export function endPass(
   reading: Reading,
   pages: number,
   context: ReadingContext,
-): { readonly reading: Reading; readonly outcome: Outcome | null } {
+): { readonly reading: Reading; readonly outcome: ReadingOutcome | null } {
   const { totalPages, totalRecords, seen, steady, pass } = reading.pager;
   const isCounted = totalPages !== null;
   if (!isCounted && mayBeCutOff(reading, context)) return { reading, outcome: cutOff(reading, context) };
@@ -196,7 +196,7 @@ export function endPass(
 const mayBeCutOff = ({ pager: { shown } }: Reading, { mostBelieved }: ReadingContext): boolean =>
   mostBelieved !== null && shown.size > mostBelieved && some(shown, key => !isNumberedKey(key));
 
-const cutOff = ({ pager: { shown } }: Reading, { canCut }: ReadingContext): Outcome =>
+const cutOff = ({ pager: { shown } }: Reading, { canCut }: ReadingContext): ReadingOutcome =>
   canCut ? { kind: 'cut', total: null, shown: shown.size } : { kind: 'capped', rows: shown.size };
 
 /** Passes over a list that cannot be cut before it is left in doubt. */
@@ -217,7 +217,7 @@ function comparePasses(
   pages: number,
   byContent: boolean,
   context: ReadingContext,
-): { reading: Reading; outcome: Outcome | null } {
+): { reading: Reading; outcome: ReadingOutcome | null } {
   const { seen, pass, repeated, totalPages } = reading.pager;
   // Without an order by id rows slip all the time: the smaller the slice, the sooner two passes agree.
   if (totalPages === null && !context.isIdOrdered && context.canCut)
@@ -244,7 +244,7 @@ function comparePasses(
   };
 }
 
-function settle(reading: Reading, context: ReadingContext): Outcome {
+function settle(reading: Reading, context: ReadingContext): ReadingOutcome {
   const { steady, seen, totalPages, totalRecords } = reading.pager;
   if (!steady) return { kind: 'unsteady' };
   if (totalRecords === null || seen.size === totalRecords)

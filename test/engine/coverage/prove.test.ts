@@ -2,10 +2,19 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import customers from '../../../jobs/customers.ts';
 import invoices from '../../../jobs/invoices.ts';
-import { coveredSince, type List, oldestProof, partition } from '../../../src/engine/coverage/list.ts';
+import {
+  absentEntries,
+  coveredSince,
+  foundAbsentAt,
+  type List,
+  oldestProof,
+  partition,
+  wasAnswered,
+} from '../../../src/engine/coverage/list.ts';
 import {
   type CoverageChange,
   cutRanges,
+  dueAfterFailure,
   partsIn,
   proveInterval,
   proveParts,
@@ -14,6 +23,7 @@ import {
 import type { Job } from '../../../src/engine/job.ts';
 import { UNKNOWN } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
+import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { splitWindow } from '../../../src/engine/slices/date-windows.ts';
 import { holdsId } from '../../../src/engine/slices/id-ranges.ts';
 import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
@@ -135,4 +145,13 @@ test('a list is covered since its oldest proof, and not while a part was never r
   expect(coveredSince(after(whole, proveInterval(whole, newest, rows, { at: 9, lacked: 0, changed: new Set() })))).toBe(
     7,
   );
+});
+
+test('a list that the source does not offer, and then fails to read, was not answered meanwhile', () => {
+  const list = listOf(customers);
+  const whole = partition(list)[0] as Entry;
+  const absent = after(list, { removed: [], put: absentEntries(list, 100) });
+  expect([foundAbsentAt(absent), wasAnswered(absent, 0)]).toEqual([100, false]);
+  const failed = after(absent, { removed: [], ...dueAfterFailure(absent, whole.slice, 200, 'HTTP 503') });
+  expect([foundAbsentAt(failed), wasAnswered(failed, 0)]).toEqual([null, false]);
 });

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { COMMON_CAPS } from '../../../src/source/paging/page-count.ts';
 import {
   endPass,
-  type Outcome,
   pagesToRead,
   type ReadingContext,
+  type ReadingOutcome,
   readPage,
   startReading,
 } from '../../../src/source/paging/stable-reading.ts';
@@ -27,7 +27,7 @@ interface Case {
 }
 
 interface Played {
-  readonly outcome: Outcome;
+  readonly outcome: ReadingOutcome;
   /** Keys shown since the reading began, or began afresh. */
   readonly shown: ReadonlySet<string>;
   readonly requests: number;
@@ -60,7 +60,7 @@ function play({ rows, style, limit, changes, seed, stopAfter, known }: Case): Pl
     mostBelieved: null,
     ...known,
   });
-  const end = (outcome: Outcome): Played => ({
+  const end = (outcome: ReadingOutcome): Played => ({
     outcome,
     shown,
     requests: list.requests(),
@@ -249,7 +249,7 @@ test('a list that shows different rows in every pass is left in doubt after eigh
 });
 
 /** Reads all passes of a list without a count that cannot be cut; `pass` says which ids it shows, in pages of two. */
-function readPasses(pass: (number: number) => readonly string[]): { passes: number; outcome: Outcome } {
+function readPasses(pass: (number: number) => readonly string[]): { passes: number; outcome: ReadingOutcome } {
   const context = { ...CONTEXT, fullPage: 2, isIdOrdered: false };
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 });
   for (;;) {
@@ -302,7 +302,7 @@ const CONTEXT: Omit<ReadingContext, 'fullPage'> = {
 
 test('a count that never agrees with the rows is not trusted', () => {
   const context = { ...CONTEXT, fullPage: 10 };
-  const outcomes: (Outcome | null)[] = [];
+  const outcomes: (ReadingOutcome | null)[] = [];
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
   // By its rows, a list of 21 in pages of 10 has three, though it counts two.
   for (const page of [1, 2, 3]) {
@@ -357,7 +357,7 @@ test('a reading that goes on after a restart in its second pass still tells how 
   ({ position } = take(1));
   if (position === null) throw new Error('the second pass ended with its first page');
   reading = startReading(rules, { ...position, keys: ['5', '4', '3'] });
-  let outcome: Outcome | null = null;
+  let outcome: ReadingOutcome | null = null;
   while (outcome === null) ({ outcome } = take(pagesToRead(reading)[0] as number));
   expect(outcome).toEqual({ kind: 'complete', reached: { rows: 3, last: '3', counted: false } });
 });
@@ -378,7 +378,7 @@ test('a counted list without an order is read again, though it shows a record wi
       ['5', '2'],
     ],
   ];
-  const outcomes: (Outcome | null)[] = [];
+  const outcomes: (ReadingOutcome | null)[] = [];
   for (const pass of passes)
     for (const [index, keys] of pass.entries()) {
       const page = { page: index + 1, limit: 3, grantedAt: 'now', rows: keys.length, keys, meta };

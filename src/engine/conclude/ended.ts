@@ -2,7 +2,7 @@ import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import type { End, Step } from '../read/step.ts';
 
 /** What writing the rows of a step did. */
-export interface Outcome {
+export interface Written {
   /** Keys of new or different rows. */
   readonly changed: ReadonlySet<string>;
   /** Keys of the records in quarantine: they count as seen. */
