@@ -2,6 +2,7 @@ import type { Rows } from '../../sandbox/data/rows.ts';
 import { toJson } from '../../sandbox/envelopes/json-text.ts';
 import { edgeId } from '../../sandbox/lists/edge-ids.ts';
 import { financialReport } from '../../sandbox/lists/financial-report.ts';
+import { isOnPage } from '../../sandbox/lists/ordering.ts';
 import { renderRow } from '../../sandbox/lists/render-row.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { parseJson } from '../../src/source/answers/json.ts';
@@ -204,8 +205,7 @@ export async function differences(
 /** Whether the key may see a row. */
 export function isVisible({ variants: { visible, pages } }: Sandbox, row: { readonly id: unknown }): boolean {
   const id = Number(row.id);
-  const isOnPage = pages === 'full' || Math.floor(id / 25) % 2 === 0;
-  return isOnPage && (visible === 'all' || (visible === 'half' && id % 2 === 0));
+  return isOnPage(pages, id) && (visible === 'all' || (visible === 'half' && id % 2 === 0));
 }
 
 /** The rows that the key may see and the warehouse can store. */

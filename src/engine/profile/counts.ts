@@ -9,8 +9,20 @@ export function believedMeta(
   meta: Meta | undefined,
   { isFiltered }: { isFiltered: boolean },
 ): Meta | undefined {
-  return counts === 'unreliable' || (counts === 'unfiltered' && isFiltered) ? undefined : meta;
+  return isUnreliable(counts) || (counts === 'unfiltered' && isFiltered) ? undefined : meta;
 }
+
+/** Whether the counts of the list are not believed, with or without a filter. */
+export const isUnreliable = (counts: string | null): boolean =>
+  counts === 'unreliable' || counts === 'unfiltered, unreliable';
+
+/** The pages that a count promises which is not believed: too many, if rows were taken out of pages after these were cut. */
+export const promisedPages = (
+  { counts }: SourceProfile,
+  meta: Meta | undefined,
+  { isFiltered }: { isFiltered: boolean },
+): number | undefined =>
+  isUnreliable(counts) && !(isFiltered && counts !== 'unreliable') ? meta?.totalPages : undefined;
 
 /** Rows that the source counted in a window of days. */
 export interface CountedWindow {
@@ -30,7 +42,7 @@ export function observeCounts(
   known: readonly CountedWindow[],
   window: CountedWindow,
 ): Observation[] {
-  if (counts === 'unfiltered' || counts === 'unreliable') return [];
+  if (counts === 'unfiltered' || isUnreliable(counts)) return [];
   for (const outer of known) {
     if (outer.total < LEAST_ROWS || !contains(outer, window)) continue;
     const other = known.find(
@@ -54,7 +66,7 @@ export function observeValueCount(
   { counted, shown }: { counted: number; shown: number },
   total: number | null | undefined,
 ): Observation[] {
-  if (counts === 'unfiltered' || counts === 'unreliable' || counted !== total || shown >= counted) return [];
+  if (counts === 'unfiltered' || isUnreliable(counts) || counted !== total || shown >= counted) return [];
   const evidence = `"${slice}" is counted with ${counted} rows, like the whole list, and has ${shown}`;
   return [{ trait: 'counts', value: 'unfiltered', evidence }];
 }
@@ -78,13 +90,15 @@ export const countAgrees = (slice: string): Observation => ({
  * first where the count was found to ignore the filter.
  */
 export function doubtCounts({ counts }: SourceProfile, slice: string, by: number): Observation | null {
-  if (counts === 'unreliable') return null;
+  if (isUnreliable(counts)) return null;
   const value =
     counts === null
       ? (`doubted once: ${slice}` as const)
       : counts === 'doubted once'
         ? (`doubted twice: ${slice}` as const)
-        : 'unreliable';
+        : counts === 'unfiltered'
+          ? 'unfiltered, unreliable'
+          : 'unreliable';
   const evidence = `the count of "${slice}" was off by ${by} again and again`;
   return { trait: 'counts', value, evidence };
 }

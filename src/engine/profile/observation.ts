@@ -44,7 +44,7 @@ export interface Traits {
    * What the source's own counts are worth; doubts become `unreliable`, unless the count of that slice agrees with its rows later.
    * `unfiltered`: they ignore the filter.
    */
-  counts: 'agree' | `doubted ${'once' | 'twice'}: ${string}` | 'unreliable' | 'unfiltered';
+  counts: 'agree' | `doubted ${'once' | 'twice'}: ${string}` | 'unreliable' | 'unfiltered' | 'unfiltered, unreliable';
   /** What addresses of rows say of a deletion: nothing, as they answer otherwise than with 404, or with 404 for rows that the list shows. */
   address: 'no 404';
   /** When an address last answered for a row that the list shows; `in doubt` once the list shows a row again that it denied. */

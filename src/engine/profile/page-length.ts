@@ -26,7 +26,8 @@ export const fullLength = ({ rows, limit }: ObservedPage, known: number | null):
 export const hasMoreRowsThan = (known: number, { rows }: ObservedPage): boolean =>
   rows.length > known && distinct(rows) > known;
 
-const distinct = (rows: readonly unknown[]): number => new Set(rows.map(row => JSON.stringify(row))).size;
+/** How many different rows these are. */
+export const distinct = (rows: readonly unknown[]): number => new Set(rows.map(row => JSON.stringify(row))).size;
 
 /** False when the page shows fewer rows than its own count says it has: then nothing follows from a row that it lacks. */
 export function isFull(profile: SourceProfile, { rows, meta, page, limit }: ObservedPage): boolean {

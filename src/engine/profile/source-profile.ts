@@ -35,7 +35,7 @@ export interface SourceProfile {
   readonly leavesOut: boolean;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;
-  readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | null;
+  readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | 'unfiltered, unreliable' | null;
   /** The text of the slice whose count is in doubt. */
   readonly doubtedCount: string | null;
   readonly controlTotals: 'agree' | 'other rules' | 'absent' | null;

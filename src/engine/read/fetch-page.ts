@@ -1,11 +1,13 @@
 import { stampMs } from '../../clock.ts';
 import { isKind } from '../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
-import { MOST_EMPTY } from '../../source/paging/page-count.ts';
+import { MOST_EMPTY_PAGES } from '../../source/paging/page-count.ts';
 import { endsBehindFullPage, isFollowed } from '../../source/paging/pager.ts';
 import { holdsNothing, holdsRows, type List, pageSize } from '../coverage/list.ts';
-import { believedMeta } from '../profile/counts.ts';
+import { believedMeta, promisedPages } from '../profile/counts.ts';
+import { turnsPages } from '../profile/observe-page.ts';
 import type { Refused } from '../profile/observed-page.ts';
+import { distinct } from '../profile/page-length.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -36,10 +38,10 @@ export interface PageAnswer {
   readonly limit: number;
   readonly page: number;
   readonly refused?: Refused;
-  /** See `ListPage`. */
+  /** Pages of the list by a count that is not believed; see `ListPage`. */
   readonly promised?: number | undefined;
-  /** It is empty, and a page behind it is not. */
-  readonly isGap?: true;
+  /** What shows that rows were taken out of pages after these were cut. */
+  readonly thinned?: string;
   /** The rows are not in the order of the answer. */
   readonly unordered?: true | undefined;
   /** The source answered that there is nothing (404). */
@@ -99,10 +101,10 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       const { grantedAt, requests } = answer;
       const came = { grantedAt, requests, limit, page, refused, release };
       if (answer.kind === 'rows') {
-        const { profile } = resource;
-        const meta = believedMeta(profile, answer.meta, { isFiltered: isFiltered(query) });
+        const asked = { isFiltered: isFiltered(query) };
+        const meta = believedMeta(resource.profile, answer.meta, asked);
+        const promised = promisedPages(resource.profile, answer.meta, asked);
         const { rows, replaced, unordered } = answer;
-        const promised = profile.counts === 'unreliable' ? answer.meta?.totalPages : undefined;
         return { ...came, rows, meta, promised, replaced, unordered };
       }
       // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
@@ -189,8 +191,8 @@ async function provePresence({ reader, task, query }: ListQuestion, { limit, gra
 }
 
 /**
- * Returns the answer to a page after the first. If nothing counts the pages, an empty page after a full one is requested again.
- * `usual`: as for `fetchPage`.
+ * Returns the answer to a page after the first. If nothing counts the pages, an empty page after a full one is requested again; for those that a
+ * count promises which is not believed, see `thinned`. `usual`: as for `fetchPage`.
  */
 export async function confirmEnd(
   question: ListQuestion,
@@ -203,21 +205,46 @@ export async function confirmEnd(
   const full = fullPage(question.task.resource, previous.limit);
   const isDoubtful = endsBehindFullPage(before, { rows: answer.rows.length }, full);
   const fetchAgain = () => fetchPage(question, { page, limit, flexible: false, usual });
-  return lookBehind(question, isDoubtful ? await replacing(answer, fetchAgain) : answer);
+  const confirmed = isDoubtful ? await replacing(answer, fetchAgain) : answer;
+  return confirmed.rows.length === 0 ? lookBehind(question, confirmed) : compareWith(question, previous, confirmed);
 }
 
-/** Looks behind an empty page that others follow by a count which is not believed, and says whether it is a gap. */
+/** An empty page that others follow by a count which is not believed: rows were taken out of it after it was cut if one of those has rows. */
 export async function lookBehind(question: ListQuestion, answer: PageAnswer): Promise<PageAnswer> {
-  const { limit } = answer;
-  // These answers are not kept, so that they need not wait for others to be committed, such as this one.
-  const reader: Reader = { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) };
+  const ask = withoutWaiting(question, answer.limit);
   let { requests } = answer;
   let behind = answer;
-  for (let empty = 1; behind.rows.length === 0 && isFollowed(behind) && empty < MOST_EMPTY; empty++) {
-    behind = await fetchPage({ ...question, reader }, { page: behind.page + 1, limit, flexible: false });
+  for (let empty = 1; behind.rows.length === 0 && isFollowed(behind) && empty < MOST_EMPTY_PAGES; empty++) {
+    behind = await ask(behind.page + 1);
     requests += behind.requests;
   }
-  return { ...answer, requests, ...(behind.rows.length > answer.rows.length && { isGap: true }) };
+  if (behind.rows.length === 0) return { ...answer, requests };
+  if (behind === answer) return answer;
+  // One answer may have lost its rows.
+  const again = await ask(answer.page);
+  requests += again.requests;
+  if (again.rows.length > 0) return { ...again, release: answer.release, requests };
+  return { ...answer, requests, thinned: `page ${answer.page} is empty, and page ${behind.page} is not` };
+}
+
+/** The same for a page that is shorter than the next, where the list is not at its end by that count. */
+async function compareWith(question: ListQuestion, previous: PageAnswer, answer: PageAnswer): Promise<PageAnswer> {
+  const { promised = 0, page, limit } = answer;
+  const { job } = question.task.resource;
+  const shown = distinct(answer.rows);
+  const isShorter = (before: PageAnswer) => before.rows.length < shown && turnsPages(job.key, before, answer);
+  const isNext = previous.page + 1 === page && previous.limit === limit && page <= promised;
+  if (!isNext || previous.rows.length === 0 || !isShorter(previous)) return answer;
+  const again = await withoutWaiting(question, limit)(previous.page);
+  const came = { ...answer, requests: answer.requests + again.requests };
+  if (again.rows.length === 0 || !isShorter(again)) return came;
+  return { ...came, thinned: `page ${again.page} shows ${again.rows.length} rows, and the next ${shown}` };
+}
+
+/** Asks for pages that are not kept, so that they need not wait for others to be committed. */
+function withoutWaiting(question: ListQuestion, limit: number): (page: number) => Promise<PageAnswer> {
+  const reader: Reader = { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) };
+  return page => fetchPage({ ...question, reader }, { page, limit, flexible: false });
 }
 
 /** Replaces the answer with another, and counts the requests of both. */

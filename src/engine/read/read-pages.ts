@@ -61,7 +61,8 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
     for await (const answer of fetchInOrder(reader, inTurn(pages), page => fetch(question, progress.reading, page))) {
       const taken = takeAnswer(task, plan, progress, answer);
       progress = taken.progress;
-      if (taken.step === null) continue;
+      // The page comes before those that were asked for beside it.
+      if (taken.step === null) break;
       yield taken.step;
       if (taken.step.end) return;
     }

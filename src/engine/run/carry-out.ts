@@ -12,6 +12,7 @@ import type { Pace } from '../agenda/pace.ts';
 import { lackedByCover } from '../conclude/settle-missing.ts';
 import { type Accounted, hiddenRows } from '../coverage/hidden-rows.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
+import { isUnreliable } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
@@ -214,7 +215,7 @@ async function distrust(engine: Engine, task: Task, doubt: Observation): Promise
   const { resource } = task;
   update(task, { kind: 'miscounts judged' });
   await storeTrait(engine, resource, doubt);
-  if (doubt.value !== 'unreliable') return;
+  if (!isUnreliable(doubt.value)) return;
   resource.total = null;
   const facts = { resource: resource.name, evidence: doubt.evidence };
   engine.log.warn(facts, 'the count of this list is wrong and no longer used');

@@ -7,6 +7,7 @@ import type { Trait } from '../../warehouse/ledgers/traits.ts';
 const COUNTS: Readonly<Record<string, string>> = {
   agree: '',
   unreliable: 'its count is wrong and not used',
+  'unfiltered, unreliable': 'its count ignores the filter, is wrong, and not used',
   unfiltered: 'its count ignores filters and is not used for them',
 };
 

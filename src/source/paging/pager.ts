@@ -1,11 +1,11 @@
 import { type KeySet, keySet } from './key-set.ts';
-import { countPages, countPromises, type Meta, MOST_EMPTY } from './page-count.ts';
+import { countPages, countPromises, type Meta, MOST_EMPTY_PAGES } from './page-count.ts';
 import { contentOf, isContentKey, isNumberedKey, renumbered } from './row-key.ts';
 
 /**
  * One pass over the pages of a list, as a state machine without I/O: `pagesToAsk` says what to ask for, `takePage` what follows
- * from an answer. A short page never ends a list, since sources return less than they are asked for; its own count does, or an
- * empty page, or one without a row that is new.
+ * from an answer. A short page never ends a list, since sources return less than they are asked for; its own count does, or one without
+ * a row that is new, unless a count promises that others follow.
  */
 export interface Pager {
   readonly rules: PagerRules;
@@ -139,6 +139,7 @@ export const startPass = (pager: Pager): Pager => ({
   previous: null,
   repeated: 0,
   empty: 0,
+  lacksPage: false,
 });
 
 /** The pages to ask for now, side by side if there are several; none where all were read. */
@@ -163,10 +164,10 @@ export function takePage(pager: Pager, page: ListPage, context: PageContext): Ta
 }
 
 /** An empty page where there should be rows: an answer that lost its rows is likelier. */
-function isDoubtful({ rules, totalPages, previous }: Pager, page: ListPage, context: PageContext): boolean {
-  if (page.rows > 0 || isFollowed(page)) return false;
-  if (rules.count === 'each') return countPromises(page.meta, page.page);
-  return totalPages === null && endsBehindFullPage(previous, page, context.fullPage);
+function isDoubtful({ rules, totalPages, previous, empty }: Pager, page: ListPage, context: PageContext): boolean {
+  if (page.rows > 0) return false;
+  if (rules.count === 'first' && totalPages === null) return endsBehindFullPage(previous, page, context.fullPage);
+  return empty === 0 && countPromises(page.meta, page.page);
 }
 
 /** Pages follow this one by a count that is not believed. */
@@ -228,7 +229,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
 
 /** Behind some empty pages, whatever else the count promises would be empty, too. */
 function verdictOfCounted({ empty, totalPages }: Pager, { page, rows }: ListPage, lacksPage: boolean): PageVerdict {
-  if (page !== totalPages && empty < MOST_EMPTY) return { kind: 'more' };
+  if (page !== totalPages && empty < MOST_EMPTY_PAGES) return { kind: 'more' };
   if (lacksPage) return { kind: 'lacking', page, isEmpty: rows === 0 };
   return { kind: 'end of list', pages: page };
 }
@@ -264,11 +265,11 @@ function verdictOfEnd(
 ): PageVerdict {
   if (rules.count === 'each' && countPromises(page.meta, page.page))
     return { kind: 'lacking', page: page.page, isEmpty: page.rows === 0 };
-  if (page.rows === 0 && isFollowed(page) && empty < MOST_EMPTY) return { kind: 'more' };
+  if (page.rows === 0 && isFollowed(page) && empty < MOST_EMPTY_PAGES) return { kind: 'more' };
   // Rows that were passed on are not read again: there, any page without new rows leaves a list that looks cut in doubt.
   const isDoubted = page.rows > 0 && (repeatsFirst || rules.count === 'each');
   if (isDoubted && context.looksCut) return cutOrCapped(page, null, context);
-  return { kind: 'end of list', pages: page.page - 1 };
+  return { kind: 'end of list', pages: page.page - Math.max(empty, 1) };
 }
 
 function verdictOfNews({ rules, seen }: Pager, { page, meta }: ListPage, context: PageContext): PageVerdict {

@@ -162,17 +162,20 @@ export function readPage(
     case 'end of list':
       return { ...endPass(next, verdict.pages, context), taken, position };
     case 'lacking':
-      return { reading: next, outcome: lacking(taken.pager), taken, position };
+      return { reading: next, outcome: lacking(next, context), taken, position };
     default:
       return { reading: next, outcome: verdict, taken, position };
   }
 }
 
 /** A page that the count promised has no rows. */
-const lacking = ({ steady, totalRecords, seen }: Pager): ReadingOutcome =>
-  steady && totalRecords !== null && totalRecords !== seen.size
-    ? { kind: 'count differs', counted: totalRecords, shown: seen.size }
-    : { kind: 'unsteady' };
+function lacking(reading: Reading, context: ReadingContext): ReadingOutcome {
+  const { steady, totalRecords, seen } = reading.pager;
+  if (!steady || totalRecords === null) return { kind: 'unsteady' };
+  // It promised more pages than its rows fill.
+  if (totalRecords === seen.size) return settle(reading, context);
+  return { kind: 'count differs', counted: totalRecords, shown: seen.size };
+}
 
 /** What follows from the last page of a pass: the reading ends, or goes over all pages again. */
 export function endPass(

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { openProxy } from '../../conformance/tests/proxy.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
@@ -35,6 +36,46 @@ test.each(['id-desc', 'id-asc', 'shuffled', 'updated-desc'])(
       sandbox.remove('customers', second as number);
       for (let times = 0; times < 3; times++) await sync();
       expect(await sync()).toEqual([]);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
+
+test.each([
+  ['one row', (rows: object[]) => rows.slice(1)],
+  ['all of its rows', () => []],
+  ['every second row', (rows: object[]) => rows.filter((_, index) => index % 2 === 1)],
+] as const)(
+  'a page that once came without %s does not change how a list with a wrong count is read',
+  async (_what, lose) => {
+    const variants = parseVariants('totals=doubled');
+    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
+    let loses: number | null = null;
+    const url = await openProxy(sandbox, (answer, { path, query }) => {
+      if (path !== '/api/v2/customers' || Number(query.get('page')) !== loses) return answer;
+      loses = null;
+      return { ...answer, body: { ...answer.body, data: lose(answer.body.data) } };
+    });
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database);
+      const options = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000, resources: ['customers'] as const };
+      const engine = await openEngine(database, { ...sandbox, url }, options);
+      const sync = async () => {
+        await clock.advance(3_600_000);
+        await serveOrders(engine, 'sync', { whole: true });
+      };
+      for (let times = 0; times < 4; times++) await sync();
+      for (const page of [1, 2, 3, 4, 5]) {
+        loses = page;
+        await sync();
+        await sync();
+      }
+      const { rows } = await database.query(
+        `select value from sluice.traits where trait in ('order', 'counts') order by 1`,
+      );
+      expect(rows).toEqual([{ value: 'id-desc' }, { value: 'unreliable' }]);
+      expect(await differences(database, sandbox, 10, ['customers'])).toEqual([]);
       await engine.close();
     });
     await sandbox.close();

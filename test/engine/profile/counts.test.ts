@@ -5,6 +5,7 @@ import {
   countAgrees,
   doubtCounts,
   observeCounts,
+  promisedPages,
 } from '../../../src/engine/profile/counts.ts';
 import type { Observation } from '../../../src/engine/profile/observation.ts';
 import { profileOf, UNKNOWN, withObservation } from '../../../src/engine/profile/source-profile.ts';
@@ -52,7 +53,14 @@ test('windows without a common day that hold more than one around both show that
 });
 
 test('a count that ignores filters, and is wrong for the whole list, too, is not believed any more', () => {
-  expect(doubtCounts({ ...UNKNOWN, counts: 'unfiltered' }, 'id ..0', 342)?.value).toBe('unreliable');
+  const doubt = doubtCounts({ ...UNKNOWN, counts: 'unfiltered' }, 'id ..0', 342) as Observation;
+  expect(doubt.value).toBe('unfiltered, unreliable');
+  const profile = withObservation(UNKNOWN, doubt);
+  const meta = { totalPages: 7, totalRecords: 700 };
+  expect(believedMeta(profile, meta, { isFiltered: false })).toBeUndefined();
+  // The pages of a window are none of those that it promises.
+  const promised = [true, false].map(isFiltered => promisedPages(profile, meta, { isFiltered }));
+  expect(promised).toEqual([undefined, 7]);
 });
 
 test('the third task that finds the same difference believes the rows', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COMMON_CAPS } from '../../../src/source/paging/page-count.ts';
+import type { ListPage } from '../../../src/source/paging/pager.ts';
 import {
   endPass,
   pagesToRead,
@@ -314,6 +315,41 @@ test('a count that never agrees with the rows is not trusted', () => {
     reading = read.reading;
   }
   expect(outcomes).toEqual([null, null, { kind: 'count differs', counted: 21, shown: 20 }]);
+});
+
+/** Plays a list whose pages are these numbers of rows; returns the pages asked for, and how it ended. */
+function readLengths(lengths: readonly number[], more: Partial<ListPage>, faulty: readonly number[] = []) {
+  const asked: number[] = [];
+  const left = [...faulty];
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
+  for (;;) {
+    const page = pagesToRead(reading)[0] as number;
+    asked.push(page);
+    const isFaulty = left[0] === page;
+    if (isFaulty) left.shift();
+    const rows = isFaulty ? 0 : (lengths[page - 1] ?? 0);
+    const keys = Array.from({ length: rows }, (_, index) => String(100 * page + index));
+    const answer = { page, limit: 10, rows, keys, meta: undefined, grantedAt: 'now', ...more };
+    const read = readPage(reading, answer, { ...CONTEXT, fullPage: 10, canCut: true, isIdOrdered: false });
+    reading = read.reading;
+    if (read.outcome) return { asked, outcome: read.outcome.kind };
+  }
+}
+
+test('pages without rows that only a doubtful count promises are no pages of the list', () => {
+  expect(readLengths([], { promised: 50 })).toEqual({ asked: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], outcome: 'complete' });
+  expect(readLengths([6], { promised: 3 })).toEqual({ asked: [1, 2, 3], outcome: 'complete' });
+});
+
+test('a page without rows that a count promises is asked for once more', () => {
+  const meta = { totalPages: 3, totalRecords: 26 };
+  expect(readLengths([10, 10, 6], { meta }, [2])).toEqual({ asked: [1, 2, 2, 3], outcome: 'complete' });
+  expect(readLengths([10, 0, 6], { meta })).toEqual({ asked: [1, 2, 2, 3], outcome: 'count differs' });
+});
+
+test('a list that shows as many rows as it counts is complete, however many pages it counts', () => {
+  const meta = { totalPages: 9, totalRecords: 13 };
+  expect(readLengths([10, 3], { meta }).outcome).toBe('complete');
 });
 
 test('a first page that lacks rows makes later passes no longer', () => {

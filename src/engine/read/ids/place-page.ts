@@ -15,7 +15,7 @@ export interface AddressedPage {
   /** The page has all rows that its own count says it has. */
   readonly isFull: boolean;
   /** It is empty, and a page behind it is not. */
-  readonly isGap?: true | undefined;
+  readonly isGap?: boolean;
 }
 
 /** Where a page lies in its list. */

@@ -125,7 +125,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
       isFirst && address.page === 1
         ? await fetchFirstPage(question, address.limit)
         : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size });
-    const answer = await lookBehind(question, came);
+    const answer = came.rows.length === 0 ? await lookBehind(question, came) : came;
     const placed = placeAnswer(reading, answer);
     const { place, page } = placed;
     if (shown !== null && repeats(shown, answer) && (await isTop(reading, place))) {
@@ -141,7 +141,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
     yield stepOf(reading, placed, { previous: null, before });
     const isLimitHonoured = task.resource.profile.limit === 'honoured';
     const next = afterPage(search, place, page, { offset, isLimitHonoured });
-    if (next.kind === 'stop') return null;
+    if (next.kind === 'stop' || answer.thinned) return null;
     if (next.kind === 'found') return { ...placed, isFixed: search.isFixed };
     search = next.search;
   }
@@ -214,7 +214,7 @@ function placeAnswer(
     ids,
     meta,
     isFull: isFull(resource.profile, answer),
-    isGap: answer.isGap,
+    isGap: answer.thinned !== undefined && answer.rows.length === 0,
   };
   const place = placePage(addressed, resource.profile.order, neighbour, previous?.place ?? null);
   // Where the answer shows the end of the list, that follows from the last row of the page before.
@@ -267,18 +267,6 @@ function endOfList(
   return { rows: place.total ?? length, last: String(place.last), counted: place.pages !== null };
 }
 
-/**
- * What shows that rows were taken out of pages after these were cut: a count that is not believed is too high, and a page is empty, or shorter than the
- * next. The place of a row then tells no page. Null for nothing.
- */
-function thinnedText({ isGap, page, limit, rows, promised }: PageAnswer, previous: PageAnswer | null): string | null {
-  if (isGap) return `page ${page} is empty, and rows follow`;
-  if (promised === undefined || previous === null || previous.limit !== limit || previous.page + 1 !== page)
-    return null;
-  const before = previous.rows.length;
-  return before < rows.length ? `page ${previous.page} shows ${before} rows, and the next ${rows.length}` : null;
-}
-
 function stepOf(
   { task, range }: RangeReading,
   placed: PlacedAnswer,
@@ -294,8 +282,8 @@ function stepOf(
     const evidence = `${shown} on page ${answer.page}`;
     learnt.push({ trait: 'order', value: place.order, evidence });
   }
-  const thinned = thinnedText(answer, previous);
-  if (thinned !== null) learnt.push({ trait: 'order', value: 'none', evidence: thinned });
+  // The place of a row then tells no page.
+  if (answer.thinned) learnt.push({ trait: 'order', value: 'none', evidence: answer.thinned });
   const { requests, release, grantedAt: startedAt } = answer;
   return {
     resource,
