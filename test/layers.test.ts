@@ -164,12 +164,13 @@ const PURE: Record<string, readonly string[]> = {
   'src/engine/slices/': ['src/clock.ts', 'src/errors.ts'],
   'src/engine/profile/': [...PURE_BELOW, 'src/source/answers/values.ts', 'src/source/paging/'],
   'src/engine/coverage/': [...PURE_BELOW, 'src/engine/profile/'],
-  'src/engine/deletion/': [...PURE_BELOW, 'src/engine/profile/', 'src/engine/coverage/'],
+  'src/engine/deletion/': [...PURE_BELOW, 'src/engine/profile/', 'src/engine/coverage/', 'src/source/paging/'],
   'src/engine/agenda/': [
     ...PURE_BELOW,
     'src/engine/profile/',
     'src/engine/coverage/',
     'src/engine/deletion/',
+    'src/source/paging/',
     // The type of a missing row.
     'src/warehouse/rows/missing-rows.ts',
   ],

@@ -1,9 +1,10 @@
 import { stampMs } from '../../clock.ts';
+import { isContentKey } from '../../source/paging/row-key.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { unreadWatched } from '../coverage/targeted.ts';
-import { confirmationOf, isContentKey, isInDoubt } from '../deletion/is-deleted.ts';
+import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type Choice, type PlanFacts, single } from './choice.ts';

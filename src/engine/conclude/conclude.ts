@@ -55,7 +55,7 @@ export async function conclude(
       resource.lagMs,
     ))
       await remember(tx, effects, task, observed);
-  const keys = keepPlace(effects, step, shown);
+  const keys = keepPosition(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;
   outcome.counts.slices++;
@@ -71,7 +71,7 @@ export async function conclude(
 }
 
 /** Stores the position of the reading, or removes it at the end. Returns all keys that the reading showed. */
-function keepPlace({ readings }: TransactionEffects, step: Step, shown: readonly string[]): readonly string[] {
+function keepPosition({ readings }: TransactionEffects, step: Step, shown: readonly string[]): readonly string[] {
   const { task, slice, position, end, anew } = step;
   const name = `${task.reportOnly ? REPORT : ''}${sliceText(slice)}`;
   const startedAt = startOf(step);

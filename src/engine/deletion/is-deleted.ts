@@ -1,3 +1,4 @@
+import { isContentKey } from '../../source/paging/row-key.ts';
 import type { Strategy } from '../profile/strategy.ts';
 import { provesRange, type Slice, sliceText } from '../slices/slice.ts';
 
@@ -54,9 +55,6 @@ export interface Count {
   /** Stored rows without those that are missing. */
   readonly left: number;
 }
-
-/** A row without an id is keyed by a hash of its content. */
-export const isContentKey = (key: string): boolean => key.startsWith('#');
 
 /** Whether the claims prove that the row was deleted at the source: the table of docs/coverage.md, line by line. */
 export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy): boolean {

@@ -4,6 +4,7 @@
  * second of several equal ones.
  */
 
+/** A row without an id is keyed by a hash of its content. */
 export const isContentKey = (key: string): boolean => key.startsWith('#');
 export const isUnreadableKey = (key: string): boolean => key.startsWith('?');
 /** Nothing tells equal records apart whose id could not be read. */

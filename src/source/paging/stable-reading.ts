@@ -173,7 +173,7 @@ function lacking(reading: Reading, context: ReadingContext): ReadingOutcome {
   const { steady, totalRecords, seen } = reading.pager;
   if (!steady || totalRecords === null) return { kind: 'unsteady' };
   // It promised more pages than its rows fill.
-  if (totalRecords === seen.size) return settle(reading, context);
+  if (totalRecords === seen.size) return outcomeAtEnd(reading, context);
   return { kind: 'count differs', counted: totalRecords, shown: seen.size };
 }
 
@@ -192,7 +192,7 @@ export function endPass(
   const canReadAgain = pages > 1 && pass < MAX_PASSES && !context.canCut;
   if (lacksRows && canReadAgain && !some(seen, isNumberedKey))
     return { reading: { ...reading, pager: startPass(reading.pager), forgot: false }, outcome: null };
-  return { reading, outcome: settle(reading, context) };
+  return { reading, outcome: outcomeAtEnd(reading, context) };
 }
 
 /** Records that are no rows, such as null, may come whatever is asked for: an answer that shows nothing else hides no row behind its end. */
@@ -227,7 +227,7 @@ function comparePasses(
     return { reading, outcome: { kind: 'cut', total: null, shown: seen.size } };
   const digest = digestOf(seen);
   const agrees = reading.before === digest || (pass > 1 && !reading.slipped && !byContent);
-  if (agrees && repeated < pages) return { reading, outcome: settle(reading, context) };
+  if (agrees && repeated < pages) return { reading, outcome: outcomeAtEnd(reading, context) };
   if (pass >= MAX_PASSES || neverSettles(reading)) return { reading, outcome: { kind: 'never stable' } };
   const again: Reading = {
     ...reading,
@@ -247,7 +247,7 @@ function comparePasses(
   };
 }
 
-function settle(reading: Reading, context: ReadingContext): ReadingOutcome {
+function outcomeAtEnd(reading: Reading, context: ReadingContext): ReadingOutcome {
   const { steady, seen, totalPages, totalRecords } = reading.pager;
   if (!steady) return { kind: 'unsteady' };
   if (totalRecords === null || seen.size === totalRecords)
