@@ -222,7 +222,7 @@ function chooseAdded(seed: number): Partial<Variants> {
   if ((chosen['most-rows'] ?? 'all') !== 'all') chosen['most-rows'] = length;
   // No client could notice what its own count leaves out.
   if (chosen['most-rows-of'] === 'counted') delete chosen['most-rows-of'];
-  if (excludes(chosen).length > 0) delete chosen.drafts;
+  for (const name of ['pages', 'drafts']) if (excludes(chosen).length > 0) delete chosen[name];
   return chosen as Partial<Variants>;
 }
 
