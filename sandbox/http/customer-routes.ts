@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import type { Customer } from '../data/rows.ts';
 import { failure, success } from '../envelopes/responses.ts';
 import { ownId } from '../lists/edge-ids.ts';
-import { isOnPage } from '../lists/ordering.ts';
+import { isVisible } from '../lists/ordering.ts';
 import { renderRow } from '../lists/render-row.ts';
 import type { AppDependencies, Env } from './app-dependencies.ts';
 import { readBody } from './read-body.ts';
@@ -16,11 +16,7 @@ export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDep
   const idOf = (c: Context<Env>) => ownId(c.req.param('id') ?? '', variants());
   const find = (c: Context<Env>, lagMs = 0) => {
     const id = idOf(c);
-    const { visible, pages } = variants();
-    const isVisible = visible === 'all' || (visible === 'half' && id % 2 === 0);
-    return isVisible && isOnPage(pages, id)
-      ? timeline.readBehind(lagMs, ({ data }) => data.customers.get(id))
-      : undefined;
+    return isVisible(variants(), id) ? timeline.readBehind(lagMs, ({ data }) => data.customers.get(id)) : undefined;
   };
 
   const missing = (id: number) => {

@@ -65,8 +65,9 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     if (page.kind === 'invalid') return validationFailure(Number(variants.validation), page.errors);
 
     const table = data[resource];
-    const cut = Array.from(found.slice(page.from, page.to));
-    const onPage = cut.filter(position => position === NULL_ROW || isOnPage(variants.pages, table.at(position).id));
+    const cut = found.slice(page.from, page.to);
+    const isLeft = (position: number) => position === NULL_ROW || isOnPage(variants.pages, table.at(position).id);
+    const onPage = variants.pages === 'full' ? cut : Array.from(cut).filter(isLeft);
     const sent = spoilPage(fault, onPage.length, page.meta, salt);
     const position = (index: number) => onPage[sent.sourceIndex(index)] as number;
     const row = (index: number) => {

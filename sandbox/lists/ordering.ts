@@ -65,10 +65,16 @@ function visibleRows(table: Table<{ id: number }>, found: Int32Array, visible: V
   return found.filter(position => (table.columns.ids[position] as number) % 2 === 0);
 }
 
+/** Ids in a row that are taken out of their pages, and that are left there. */
 const RUN = 25;
 
+/** Whether a row that was counted stays on its page. */
 export const isOnPage = (pages: Variants['pages'], id: number): boolean =>
   pages === 'full' || Math.floor(id / RUN) % 2 === 0;
+
+/** Whether the key may see the row with this id. */
+export const isVisible = ({ visible, pages }: Pick<Variants, 'visible' | 'pages'>, id: number): boolean =>
+  isOnPage(pages, id) && (visible === 'all' || (visible === 'half' && id % 2 === 0));
 
 function dateKey(table: Table<{ id: number }>, position: number): number {
   // Small and not negative, as sort keys must be; undated rows come last in a descending list.

@@ -2,7 +2,7 @@ import type { Rows } from '../../sandbox/data/rows.ts';
 import { toJson } from '../../sandbox/envelopes/json-text.ts';
 import { edgeId } from '../../sandbox/lists/edge-ids.ts';
 import { financialReport } from '../../sandbox/lists/financial-report.ts';
-import { isOnPage } from '../../sandbox/lists/ordering.ts';
+import { isVisible as mayBeSeen } from '../../sandbox/lists/ordering.ts';
 import { renderRow } from '../../sandbox/lists/render-row.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import { parseJson } from '../../src/source/answers/json.ts';
@@ -203,10 +203,8 @@ export async function differences(
 }
 
 /** Whether the key may see a row. */
-export function isVisible({ variants: { visible, pages } }: Sandbox, row: { readonly id: unknown }): boolean {
-  const id = Number(row.id);
-  return isOnPage(pages, id) && (visible === 'all' || (visible === 'half' && id % 2 === 0));
-}
+export const isVisible = ({ variants }: Sandbox, row: { readonly id: unknown }): boolean =>
+  mayBeSeen(variants, Number(row.id));
 
 /** The rows that the key may see and the warehouse can store. */
 function* storable<R extends Shown>(sandbox: Sandbox, resource: R): Generator<Rows[R]> {

@@ -40,11 +40,11 @@ export async function concludeProven(
   tx: Transaction,
   effects: TransactionEffects,
   step: Ended<'proven'>,
-  outcome: Written,
+  written: Written,
 ): Promise<End | null> {
   const { resource, task, seen, end } = step;
   const { slice, startedAt } = end;
-  const { counts } = outcome;
+  const { counts } = written;
   const { lacked: all, askAgainAt, recent, stored } = await lackedRows(tx, resource, { slice, seen, startedAt });
   const lacked = end.reached ? await settleEnd(tx, effects, task, end.reached, all) : all;
   // A report keeps no windows of rows: once this one is split, none would be found to lack them.
@@ -69,7 +69,7 @@ export async function concludeProven(
       ? Promise.resolve(stored)
       : countIn(tx, resource, each, since);
   const proof = { at: stampMs(startedAt), lacked: lacked.length };
-  changeCoverage(effects, await proofOf(resourceIn(effects), step, { ...proof, changed: outcome.changed }, count));
+  changeCoverage(effects, await proofOf(resourceIn(effects), step, { ...proof, changed: written.changed }, count));
   if (askAgainAt !== null) {
     const again = dueAgain(resourceIn(effects), slice, askAgainAt);
     changeCoverage(effects, again);

@@ -39,12 +39,12 @@ export async function conclude(
   tx: Transaction,
   effects: TransactionEffects,
   step: Step,
-  outcome: Written,
+  written: Written,
 ): Promise<void> {
   const { resource, task, end } = step;
-  const shown = [...step.rows.map(row => row.key), ...outcome.bad];
+  const shown = [...step.rows.map(row => row.key), ...written.bad];
   effects.events.push([task, { kind: 'shown', rows: shown }]);
-  if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, outcome);
+  if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, written);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')
     await settleLeftOut(tx, effects, task, step.slice, shown);
   if (step.slice.by === resource.strategy.partition)
@@ -58,12 +58,12 @@ export async function conclude(
   const keys = keepPosition(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;
-  outcome.counts.slices++;
+  written.counts.slices++;
   const seen = keys.filter(key => !isUnreadableKey(key));
   // One with an id that cannot be stored is none of the stored rows.
   const unreadable = keys.filter(isNumberedKey);
   if (!task.reportOnly && step.lastDayShown) await observeLastDay(tx, effects, task, step.lastDayShown, seen);
-  await concludeEnd(tx, effects, { ...step, end, seen, unreadable }, outcome);
+  await concludeEnd(tx, effects, { ...step, end, seen, unreadable }, written);
   const { doubtedCount } = resource.profile;
   const isShown = end.kind === 'proven' || (end.kind === 'targeted' && end.complete);
   if (doubtedCount !== null && isShown && !task.reportOnly && settlesDoubt(resourceIn(effects), step.slice))
@@ -84,17 +84,17 @@ function keepPosition({ readings }: TransactionEffects, step: Step, shown: reado
   return seen;
 }
 
-async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: Ended, outcome: Written): Promise<void> {
+async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: Ended, written: Written): Promise<void> {
   const { resource, task, slice, end } = step;
   switch (end.kind) {
     case 'proven': {
-      const instead = await concludeProven(tx, effects, { ...step, end }, outcome);
-      return instead ? concludeEnd(tx, effects, { ...step, end: instead }, outcome) : undefined;
+      const instead = await concludeProven(tx, effects, { ...step, end }, written);
+      return instead ? concludeEnd(tx, effects, { ...step, end: instead }, written) : undefined;
     }
     case 'targeted':
-      return concludeTargeted(tx, effects, { ...step, end }, outcome);
+      return concludeTargeted(tx, effects, { ...step, end }, written);
     case 'gone':
-      return concludeGone(tx, effects, { ...step, end }, outcome);
+      return concludeGone(tx, effects, { ...step, end }, written);
     case 'total':
       return concludeTotal(tx, effects, { ...step, end });
     case 'split':
@@ -116,7 +116,7 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       ) {
         const evidence = `${sliceText(slice)}: ${end.reason}`;
         await remember(tx, effects, task, { trait: `filter ${slice.field}`, value: 'cut', evidence });
-        return concludeTargeted(tx, effects, { ...step, end: targeted }, outcome);
+        return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
       }
       // The reading may have proven some of its parts.
       const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
@@ -126,7 +126,7 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       // Where one count was wrong again and again, others of the list are not worth as many tries: they are judged at the end of the task.
       const isHopeless = miscounted !== undefined && steadyMiscount(task.state) !== null;
       if (givenUp || isHopeless) effects.events.push([task, { kind: 'given up', slices }]);
-      if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, outcome);
+      if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
       if (task.reportOnly) return;
       if (rows !== undefined && resource.dates) await remember(tx, effects, task, lowered(resource.dates.field, rows));
       const dueReason = `not proven: ${end.reason}`;

@@ -22,7 +22,7 @@ export const promisedPages = (
   meta: Meta | undefined,
   { isFiltered }: { isFiltered: boolean },
 ): number | undefined =>
-  isUnreliable(counts) && !(isFiltered && counts !== 'unreliable') ? meta?.totalPages : undefined;
+  counts === 'unreliable' || (isUnreliable(counts) && !isFiltered) ? meta?.totalPages : undefined;
 
 /** Rows that the source counted in a window of days. */
 export interface CountedWindow {
