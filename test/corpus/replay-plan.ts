@@ -55,6 +55,6 @@ export function shown(next: Next) {
 
 function settledBy(next: Next): string[] {
   const asks: Choice['asks'] = typeof next === 'string' || isPause(next) ? undefined : next.asks;
-  if (asks === undefined || asks === 'count' || asks === 'length') return [];
-  return [asks === 'cover' ? 'confirm cover' : `confirm ${asks.row}`];
+  if (typeof asks === 'object') return [`confirm ${asks.row}`];
+  return asks === 'cover' ? ['confirm cover'] : [];
 }

@@ -94,10 +94,10 @@ export interface Choice {
   /** Its requests count against the task's allowance. */
   readonly counted: boolean;
   /**
-   * What it asks beside the slice: whether a missing row was deleted, whether a complete cover lacks rows, or (`length`) whether the source
-   * shows more rows at once than it ever did.
+   * What it asks beside the slice: whether a missing row was deleted, whether a complete cover lacks rows, (`length`) whether the source
+   * shows more rows at once than it ever did, or (`all`) what the list shows from its newest end to the other.
    */
-  readonly asks?: { readonly row: string } | 'cover' | 'count' | 'length';
+  readonly asks?: { readonly row: string } | 'cover' | 'count' | 'length' | 'all';
   /** It was proven already, and is read as part of a cover that confirms what went missing before this moment (epoch ms). */
   readonly confirmsFrom?: number;
 }

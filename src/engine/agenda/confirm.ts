@@ -2,7 +2,7 @@ import { stampMs } from '../../clock.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
-import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
+import { type List, lagOf, oldestProof, partition, unfilteredFor, unfilteredReadAt } from '../coverage/list.ts';
 import { unreadWatched } from '../coverage/targeted.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
@@ -120,6 +120,15 @@ function questionFor({ strategy }: List, row: MissingRow): Slice | null {
   }
 }
 
+function unfilteredQuestion(what: 'newest end' | 'all', { state }: PlanFacts['wish']): Choice | null {
+  const slice: Slice = { by: 'newest' };
+  if (what === 'newest end') return single(slice);
+  // One try for each task.
+  return state.tries.has(sliceText(slice))
+    ? null
+    : { ...single(slice), answers: Number.POSITIVE_INFINITY, asks: 'all' };
+}
+
 /**
  * The cover may be read already: where the last way to confirm has just been lost, and where half of a slice went missing, which takes
  * one reading of it more. Each slice that lacked half is read once more; else the list's count concludes, or, without one, one part of the
@@ -138,7 +147,8 @@ function confirmByCover(facts: PlanFacts): Choice | null {
   const candidates = lacking.length > 0 ? lacking : parts;
   // Ranges of ids are cut anew at each reading: the number of parts bounds how often they are asked for.
   if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return null;
-  if (needsUnfiltered(list) && unfilteredReadAt(list) < since) return single({ by: 'newest' });
+  const unfiltered = unfilteredFor(list);
+  if (unfiltered !== null && unfilteredReadAt(list) < since) return unfilteredQuestion(unfiltered, wish);
   // Where a count concludes, what one more window leaves out would seem to be missing just before.
   if (lacking.length === 0 && countsAfterCover(list)) return null;
   const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;

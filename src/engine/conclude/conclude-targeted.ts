@@ -30,7 +30,9 @@ export async function concludeTargeted(
   const lacked =
     value === null ? [] : (await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })).lacked;
   const entry = watchedEntry(resourceIn(effects), slice);
-  if (entry) {
+  if (entry && slice.by === 'newest' && end.complete)
+    changeCoverage(effects, { put: [{ ...entry, readAt: at, provenAt: at }] });
+  else if (entry) {
     const changed = lacked.length + (await countBrought(tx.alone, resource.table, seen, end.startedAt));
     changeCoverage(
       effects,

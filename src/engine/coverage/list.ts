@@ -51,8 +51,11 @@ export const rowsProven = (list: List): number => partition(list).reduce((sum, {
 export const watched = ({ strategy, entries }: List): Entry[] =>
   strategy.watched.map(slice => entries.get(sliceText(slice)) ?? neverRead(slice));
 
-/** When the unfiltered list was last read (epoch ms); 0 before. */
-export const unfilteredReadAt = ({ entries }: List): number => entries.get(sliceText({ by: 'newest' }))?.readAt ?? 0;
+/** When as much of the unfiltered list as a cover needs was last read (epoch ms); 0 before. */
+export function unfilteredReadAt(list: List): number {
+  const newest = list.entries.get(sliceText({ by: 'newest' }));
+  return (unfilteredFor(list) === 'all' ? newest?.provenAt : newest?.readAt) ?? 0;
+}
 
 /** Rows a page holds: as observed, `unknown` before. */
 export const pageSize = ({ profile }: Pick<List, 'profile'>, unknown = 100): number => profile.pageSize ?? unknown;
@@ -90,11 +93,16 @@ export function holdsRows(list: List, slice: Slice): boolean {
 }
 
 /**
- * Whether the unfiltered list must be asked before a cover confirms: it may show a row that lies in no window. Where it is counted and rows show their
- * date, that is left to the count.
+ * What the unfiltered list must show before a cover of windows confirms, since it may show a row that lies in none of them: its newest end, or all
+ * of it where nothing is counted and it is not known to be cut off. Null where that is left to the count.
  */
-export const needsUnfiltered = ({ strategy, total }: List): boolean =>
-  strategy.oneAnswerShowsAll || (strategy.partition === 'date' && (strategy.membership === 'window' || total === null));
+export function unfilteredFor({ strategy, profile, total }: List): 'newest end' | 'all' | null {
+  if (strategy.partition !== 'date') return null;
+  if (strategy.oneAnswerShowsAll) return 'newest end';
+  const isCut = profile.oneAnswer === 'cut' || profile.end?.verdict === 'cut';
+  if (total === null) return isCut ? 'newest end' : 'all';
+  return strategy.membership === 'window' ? 'newest end' : null;
+}
 
 /**
  * As of when the readings of all slices show the source (epoch ms), however far their answers lag behind it: what was missing before that is
@@ -103,7 +111,7 @@ export const needsUnfiltered = ({ strategy, total }: List): boolean =>
 export function coveredSince(list: List): number | null {
   const oldest = oldestProof(list);
   if (oldest === null) return null;
-  return (needsUnfiltered(list) ? Math.min(oldest, unfilteredReadAt(list)) : oldest) - lagOf(list);
+  return (unfilteredFor(list) ? Math.min(oldest, unfilteredReadAt(list)) : oldest) - lagOf(list);
 }
 
 /** How far the readings of all slices may lag behind one another: a single answer shows the whole list as of one moment. */

@@ -38,7 +38,7 @@ export const EVENTS = {
     if (asks === 'count') return { ...taken, countAsked: true };
     if (asks === 'cover') return { ...taken, coverAsked: withAll(state.coverAsked, text) };
     if (asks === 'length') return { ...taken, done: withAll(state.done, text) };
-    return asks ? { ...taken, asked: withAll(state.asked, [asks.row]) } : taken;
+    return typeof asks === 'object' ? { ...taken, asked: withAll(state.asked, [asks.row]) } : taken;
   },
   /** The agenda asks for slices that were read or given up before. */
   reopened: ({ done }, { slices }: Slices) => ({ done: without(done, slices) }),

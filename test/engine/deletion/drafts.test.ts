@@ -209,6 +209,26 @@ test('a draft at the newest end of a list without a count is not deleted, nor do
   );
 });
 
+test('nor is one that other rows have pushed off the newest end', async () => {
+  await withGrowingList(
+    async ({ clock, database, engine, sandbox, insert }) => {
+      const draft = insert(isDraft);
+      await serveTick(engine);
+      expect(await isStored(database, draft)).toBe(true);
+      const gone = [...sandbox.rows('transactions')].findLast(({ id }) => !isDraft(id)) as { id: number };
+      for (let round = 0; round < 4; round++) {
+        editOthers(sandbox, 40 * round);
+        if (round === 1) sandbox.remove('transactions', gone.id);
+        await clock.advance(15 * MINUTE);
+        await serveOrders(engine, 'sync', { whole: true });
+        expect(await isStored(database, draft)).toBe(true);
+      }
+      expect(await isStored(database, gone.id)).toBe(false);
+    },
+    { paging: 'no-meta' },
+  );
+});
+
 test('rows that the date filter leaves out keep no other row from being deleted, where one answer shows the whole list', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);

@@ -86,6 +86,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
     [{ choice: choose('count'), targets }, { countAsked: true }],
     [{ choice: choose('length'), targets }, { done: new Set([A, B]) }],
     [{ choice: choose('cover'), targets }, { coverAsked: new Set([A, B]) }],
+    [{ choice: choose('all'), targets }, {}],
     [{ choice: choose({ row: '7' }), targets }, { asked: new Set(['1', '2', '7']) }],
     [
       { choice: { ...choose('length'), confirmsFrom: 60 }, targets },
@@ -211,7 +212,10 @@ const CARRIED: { readonly [K in Kind]: fc.Arbitrary<Example<K>[0]> } = {
   'share taken': fc.record({ share: fc.constantFrom('everything' as const, 0, 5, null) }),
   asked: fc.record({
     choice: fc
-      .tuple(fc.constantFrom(undefined, 'count' as const, 'length' as const, 'cover' as const, { row: '1' }), anySlice)
+      .tuple(
+        fc.constantFrom(undefined, 'count' as const, 'length' as const, 'cover' as const, 'all' as const, { row: '1' }),
+        anySlice,
+      )
       .map(each => choose(...each)),
     targets: fc.array(anySlice, { maxLength: 2 }),
   }),

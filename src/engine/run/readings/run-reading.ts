@@ -112,7 +112,13 @@ function stepsOf(
         whenRead: (startedAt, reached) => ({ kind: 'proven', slice, startedAt, reached }),
       });
     case 'newest':
-      return choice.asks === 'count' ? readCount(reader, task) : readNewest(reader, task, choice.answers);
+      if (choice.asks === 'count') return readCount(reader, task);
+      if (choice.asks !== 'all') return readNewest(reader, task, choice.answers);
+      return readPages(reader, task, {
+        slice,
+        query: {},
+        whenRead: startedAt => ({ kind: 'targeted', complete: true, startedAt }),
+      });
     case 'total':
       return readTotal(reader, task, slice);
     case 'one':
