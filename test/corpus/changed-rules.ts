@@ -1,7 +1,7 @@
 import { countsAfterCover } from '../../src/engine/coverage/hidden-rows.ts';
 import { partition, watched } from '../../src/engine/coverage/list.ts';
 import { partsIn } from '../../src/engine/coverage/prove.ts';
-import { confirmsByWatched } from '../../src/engine/coverage/targeted.ts';
+import { confirmsByWatched, unreadBeside } from '../../src/engine/coverage/targeted.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
 import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan } from './recorded.ts';
@@ -14,6 +14,7 @@ import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan 
  * - Rows without a date were read by whole lists where one answer without a count seemed to be all of it. Now the windows have to agree.
  * - A part that the task had proven was read again to confirm a missing row before the others were proven. Now the task finishes first.
  * - What all windows of a counted list lacked was concluded by reading one of them once more. Now the count concludes.
+ * - The neighbours of a missing row were asked at once. Now the newest end comes first, where nothing is counted and it was not read since.
  * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
  */
 export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
@@ -29,13 +30,17 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
   }
   if (isChoice && next.slice !== 'newest' && recorded.settled.includes('confirm cover') && countsAfterCover(known))
     return true;
+  const missing = recorded.missing ?? [];
+  const isConfirmed = recorded.settled.some(text => missing.some(({ key }) => text === `confirm ${key}`));
+  const asksNewest = missing.some(row => ['newest', 'id'].includes(unreadBeside(known, row)?.by ?? ''));
+  if (isConfirmed && asksNewest) return true;
   const isRead = isChoice && partition(known).some(entry => sliceText(entry.slice) === next.slice && entry.provenAt);
   const isProven = (text: string) =>
     partsIn(known, parseSlice(text)).every(({ provenAt }) => (provenAt ?? 0) >= task.since);
   const isUnfinished = partition(known).some(
     ({ slice, provenAt }) => (provenAt ?? 0) < task.since && !task.settled.includes(sliceText(slice)),
   );
-  if (isRead && isUnfinished && (recorded.missing?.length ?? 0) > 0 && isProven(next.slice)) return true;
+  if (isRead && isUnfinished && missing.length > 0 && isProven(next.slice)) return true;
   const wasTurn = list.turn % 5 >= 3;
   return task.kind === 'sync' && wasTurn && isRead && unread.length > 0;
 }

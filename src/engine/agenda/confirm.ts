@@ -3,7 +3,7 @@ import { isContentKey } from '../../source/paging/row-key.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { type List, lagOf, oldestProof, partition, unfilteredFor, unfilteredReadAt } from '../coverage/list.ts';
-import { unreadWatched } from '../coverage/targeted.ts';
+import { unreadBeside } from '../coverage/targeted.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
@@ -95,9 +95,9 @@ export function confirm(facts: PlanFacts): Choice | null {
   if (wish.state.failure?.kind === 'fuse') return null;
   const open = missing.filter(row => !isContentKey(row.key) && !wish.state.asked.has(row.key));
   for (const row of open) {
-    const watched = unreadWatched(list, row);
-    const key = watched ? sliceText(watched) : row.key;
-    const slice = watched ?? questionFor(list, row);
+    const beside = unreadBeside(list, row);
+    const key = beside ? sliceText(beside) : row.key;
+    const slice = beside ?? questionFor(list, row);
     if (!slice || wish.state.asked.has(key)) continue;
     if ([...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
     // One try for each task: what it does not settle waits for the next.

@@ -54,7 +54,8 @@ export async function concludeProven(
   if (lacked.length > 0) {
     const mayBe = await unreadableIn(tx, effects, slice, step.unreadable);
     const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
-    await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
+    const reading = { slice, startedAt, mayBe, half, counted: slice.by === 'id' ? (step.total ?? null) : null };
+    await settleLacked(tx, effects, task, reading, lacked, counts);
   }
   if (slice.by !== resource.strategy.partition) return null;
   const slices = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));

@@ -12,7 +12,7 @@ import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { type Compared, compareRows, countRows } from '../../warehouse/rows/stored-rows.ts';
 import { coveredSince, oldestProof, partition } from '../coverage/list.ts';
 import { partsIn, type StoredCount } from '../coverage/prove.ts';
-import { confirmsByWatched, unreadWatched } from '../coverage/targeted.ts';
+import { asksBeside, unreadBeside } from '../coverage/targeted.ts';
 import {
   type Count,
   confirmationOf,
@@ -83,7 +83,7 @@ export async function unreadableIn(
   return ({ storedAt }) => (appeared <= Math.max(storedAt, proven) ? 'old' : 'new');
 }
 
-/** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. */
+/** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. `counted`: rows of the list by its answer. */
 export async function settleLacked(
   tx: Transaction,
   effects: TransactionEffects,
@@ -91,9 +91,10 @@ export async function settleLacked(
   {
     slice,
     startedAt,
+    counted = null,
     mayBe = () => undefined,
     half = false,
-  }: Pick<FullReading, 'slice' | 'startedAt'> & { mayBe?: MayBe; half?: boolean },
+  }: Pick<FullReading, 'slice' | 'startedAt'> & { counted?: number | null; mayBe?: MayBe; half?: boolean },
   rows: readonly LackedRow[],
   counts: Counts,
 ): Promise<void> {
@@ -116,16 +117,24 @@ export async function settleLacked(
       ...row,
       unread: unread.has(row.key),
     }));
-    const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
+    const isGone = (list: ListClaims) => claims.filter(row => isDeleted(row, list, resource.strategy));
+    const list =
+      counted !== null && isGone(UNCOVERED).length > 0 ? await claimCount(tx, task, resource, counted) : UNCOVERED;
+    const deleted = isGone(list).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }
 }
 
-/** Missing rows that the list of a watched value may still show. */
-async function keysInUnread(tx: Transaction, resource: Resource): Promise<ReadonlySet<string>> {
-  if (!confirmsByWatched(resource)) return new Set();
+async function claimCount(tx: Transaction, task: Task, resource: Resource, counted: number): Promise<ListClaims> {
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
-  return new Set(missing.filter(row => unreadWatched(resource, row) !== null).map(({ key }) => key));
+  return { ...UNCOVERED, count: await countOf(tx, resource, task, { counted, missing: missing.length }) };
+}
+
+/** Missing rows that may still show beside their own place. */
+async function keysInUnread(tx: Transaction, resource: Resource): Promise<ReadonlySet<string>> {
+  if (!asksBeside(resource)) return new Set();
+  const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
+  return new Set(missing.filter(row => unreadBeside(resource, row) !== null).map(({ key }) => key));
 }
 
 /**
@@ -185,7 +194,7 @@ export async function settleCovered(
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, count, doubted };
   const isGone = (row: MissingRow) =>
-    isDeleted({ ...rowClaims(row), unread: unreadWatched(resource, row) !== null }, claims, resource.strategy);
+    isDeleted({ ...rowClaims(row), unread: unreadBeside(resource, row) !== null }, claims, resource.strategy);
   const deleted = missing.filter(isGone).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
 }
@@ -219,7 +228,7 @@ async function countOf(
   tx: Transaction,
   resource: Resource,
   task: Task,
-  { counted, missing, since }: { counted: number; missing: number; since: number },
+  { counted, missing, since }: { counted: number; missing: number; since?: number },
 ): Promise<Count> {
   const { table } = resource;
   const { rows } = await countRows(tx, table, null);

@@ -51,10 +51,16 @@ export const rowsProven = (list: List): number => partition(list).reduce((sum, {
 export const watched = ({ strategy, entries }: List): Entry[] =>
   strategy.watched.map(slice => entries.get(sliceText(slice)) ?? neverRead(slice));
 
+/** Where the list shows new rows. */
+export const newestEnd = (list: List): Entry =>
+  partition(list).find(({ slice }) => slice.by === 'id' && slice.to === null) ??
+  list.entries.get(sliceText({ by: 'newest' })) ??
+  neverRead({ by: 'newest' });
+
 /** When as much of the unfiltered list as a cover needs was last read (epoch ms); 0 before. */
 export function unfilteredReadAt(list: List): number {
-  const newest = list.entries.get(sliceText({ by: 'newest' }));
-  return (unfilteredFor(list) === 'all' ? newest?.provenAt : newest?.readAt) ?? 0;
+  const { provenAt, readAt } = newestEnd(list);
+  return (unfilteredFor(list) === 'all' ? provenAt : readAt) ?? 0;
 }
 
 /** Rows a page holds: as observed, `unknown` before. */

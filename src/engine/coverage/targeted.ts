@@ -3,7 +3,7 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
 import { holdsId } from '../slices/id-ranges.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
-import { type List, pageSize, partition, watched } from './list.ts';
+import { type List, newestEnd, pageSize, partition, watched } from './list.ts';
 import { type CoverageChange, learnSince } from './prove.ts';
 
 /** What is known of a watched slice; null for other targeted slices, which are not kept. */
@@ -14,17 +14,27 @@ export const watchedEntry = (list: List, slice: Slice): Entry | null =>
 export const confirmsByWatched = ({ strategy: { confirmation, watched } }: List): boolean =>
   (confirmation === 'neighbours' || confirmation === 'cover') && watched.some(({ by }) => by === 'value');
 
+/** Whether a missing row is asked for beside its own place before its neighbours confirm: by the watched values, or at the newest end. */
+export const asksBeside = (list: List): boolean => confirmsByWatched(list) || confirmsByNewest(list);
+
 /**
- * The list of a watched value that has to lack a missing row, too, and was not read since it went missing: the list itself may leave out what a
- * filter shows, such as open tickets of last year. Null where there is none.
+ * What has to lack a missing row, too, and was not read since it went missing; null where there is nothing. The list of a watched value may show
+ * what the list itself leaves out, such as open tickets of last year; the newest end may show a row that has left the order of ids.
  */
-export function unreadWatched(
+export function unreadBeside(
   list: List,
   { since, watched: value = null }: { readonly since: string; readonly watched?: Slice | null },
 ): Slice | null {
-  if (value === null || !confirmsByWatched(list)) return null;
-  return (watchedEntry(list, value)?.readAt ?? 0) > stampMs(since) ? null : value;
+  const isRead = (at: number | null | undefined) => (at ?? 0) > stampMs(since);
+  if (value !== null && confirmsByWatched(list) && !isRead(watchedEntry(list, value)?.readAt)) return value;
+  if (!confirmsByNewest(list)) return null;
+  const newest = newestEnd(list);
+  return isRead(newest.readAt) ? null : newest.slice;
 }
+
+/** Where the list is counted, that is left to the count. */
+const confirmsByNewest = ({ strategy, total }: List): boolean =>
+  strategy.confirmation === 'neighbours' && total === null;
 
 /** A watched slice was read at `at` (epoch ms), and showed so many rows. */
 export function readTargeted(

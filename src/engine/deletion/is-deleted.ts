@@ -16,7 +16,7 @@ export interface RowClaims {
   readonly denied?: boolean;
   /** Readings of its slice that lacked it, where that is known. */
   readonly readings?: number | undefined;
-  /** The list of its watched value was not read since it went missing, and may show it. */
+  /** The list of its watched value, or the newest end, was not read since it went missing, and may show it. */
   readonly unread?: boolean;
 }
 
@@ -70,11 +70,14 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
     case 'value':
       return isLackedByRelated(row, lacks, strategy);
     case 'neighbours':
-      return !row.unread && lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
+      return !row.unread && lacks.length > 1 && lacks.at(-1)?.slice.by === 'id' && isAccountedFor(list.count);
     case 'cover':
       return !row.unread && isLackedByCover({ ...row, lacks }, list) && countsNoMore(list, strategy);
   }
 }
+
+/** A row that has only moved, out of the order of ids, is still counted. */
+const isAccountedFor = (count: Count | null): boolean => count === null || count.counted <= count.left;
 
 /** The readings that cannot have shown the row as a record that could not be read. */
 function withoutDoubt(lacks: readonly Lack[]): readonly Lack[] {
@@ -136,5 +139,5 @@ export function isLackedByCover(
  */
 function countsNoMore({ count }: ListClaims, { partition }: Strategy): boolean {
   if (partition !== 'date' || count === null) return true;
-  return count.counted === count.countedBefore && count.left >= count.counted;
+  return count.counted === count.countedBefore && isAccountedFor(count);
 }

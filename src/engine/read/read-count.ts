@@ -18,7 +18,7 @@ const ALL_TIME = [
  * after, the date filter leaves none out: neither drafts nor rows without a date. If with fewer, it does.
  */
 export async function* readCount(reader: Reader, task: Task): AsyncGenerator<Step, void, Committed> {
-  const { dates, profile } = task.resource;
+  const { dates, profile, strategy } = task.resource;
   const limit = firstLimit(reader, task.resource);
   let requests = 0;
   const count = async (slice: Slice, query: Readonly<Record<string, string>>): Promise<number | undefined> => {
@@ -36,7 +36,8 @@ export async function* readCount(reader: Reader, task: Task): AsyncGenerator<Ste
     }
     return sum;
   };
-  const before = dates !== undefined && profile.counts === null ? await count({ by: 'newest' }, {}) : undefined;
+  const hasWindows = dates !== undefined && strategy.partition === 'date';
+  const before = hasWindows && profile.counts === null ? await count({ by: 'newest' }, {}) : undefined;
   const inWindows = before === undefined ? undefined : await countWindows().catch(unlessRefused);
   const reading = readNewest(reader, task, 1);
   for (let next = await reading.next(); !next.done; ) {

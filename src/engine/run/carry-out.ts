@@ -230,7 +230,10 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   const hidden = hiddenRows(resource, task.state, accounted);
   if (hidden === 'none') await endTask(loop, task, serves);
   else if (hidden === 'ask again') void launchReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
-  else await storeTrait(engine, resource, hidden);
+  else {
+    await storeTrait(engine, resource, hidden);
+    if (hidden.trait === 'end') await endTask(loop, task, serves);
+  }
 }
 
 async function accountedRows({ database: { kysely } }: Engine, resource: Resource): Promise<Accounted> {
