@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import invoices from '../../../jobs/invoices.ts';
+import products from '../../../jobs/products.ts';
 import { hiddenRows, mayHideRows, settlesDoubt } from '../../../src/engine/coverage/hidden-rows.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
@@ -31,6 +32,28 @@ test('what all windows lack is counted again, also by a task that has no count f
   expect(after({ rows: 100, at: 1 }, true)).toMatchObject({ trait: 'undated' });
   // The only window was read at 1.
   expect(after({ rows: 100, at: 2 }, true)).toBe('none');
+});
+
+test('a list in the order of ids that counts more rows than its pages showed is counted again, and does not end there if it still does', () => {
+  const end = JSON.stringify({ verdict: 'agreed', rows: 100, longest: 100, suspect: null, last: '1', times: 1 });
+  const profile = profileOf([
+    { trait: 'order', value: 'id-desc' },
+    { trait: 'end', value: end },
+  ]);
+  const range = parseSlice('id ..');
+  const [entry] = [...listWith().entries.values()] as [Entry];
+  const list: List = {
+    ...listWith(),
+    job: products,
+    profile,
+    strategy: strategyFor(profile, products),
+    entries: new Map([['id ..', { ...entry, slice: range }]]),
+  };
+  const judge = (rows: number, countAsked: boolean) =>
+    hiddenRows(list, { counted: null, countAsked }, { rows, quarantined: 1, lackedByCover: 0 });
+  expect([mayHideRows(list), mayHideRows({ ...list, total: 90 })]).toEqual([true, false]);
+  expect([judge(98, false), judge(99, false), judge(99, true)]).toEqual(['ask again', 'none', 'none']);
+  expect(judge(98, true)).toMatchObject({ trait: 'end', value: expect.stringContaining('"verdict":"open"') });
 });
 
 test('a count in doubt shows nothing', () => {
