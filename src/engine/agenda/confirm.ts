@@ -5,6 +5,7 @@ import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { type List, lagOf, needsUnfiltered, oldestProof, partition, unfilteredReadAt } from '../coverage/list.ts';
 import { unreadWatched } from '../coverage/targeted.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
+import { mayShowAgain } from '../profile/observe-address.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type Choice, type PlanFacts, single } from './choice.ts';
@@ -90,14 +91,14 @@ export const countsAgain = (entry: Entry, lacking: readonly LackingSlice[], now:
 
 /** The question that confirms a missing row, one row or one related value at a time; null where none does now. */
 export function confirm(facts: PlanFacts): Choice | null {
-  const { list, wish, missing } = facts;
+  const { list, wish, missing, now } = facts;
   // None of them may be deleted: asking for each would cost a request a row.
   if (wish.state.failure?.kind === 'fuse') return null;
   const open = missing.filter(row => !isContentKey(row.key) && !wish.state.asked.has(row.key));
   for (const row of open) {
     const watched = unreadWatched(list, row);
     const key = watched ? sliceText(watched) : row.key;
-    const slice = watched ?? questionFor(list, row);
+    const slice = watched ?? questionFor(list, row, now);
     if (!slice || wish.state.asked.has(key)) continue;
     if ([...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
     // One try for each task: what it does not settle waits for the next.
@@ -107,10 +108,10 @@ export function confirm(facts: PlanFacts): Choice | null {
 }
 
 /** The slice whose answer confirms this row by itself; null where only a whole cover does. */
-function questionFor({ strategy }: List, row: MissingRow): Slice | null {
+function questionFor({ profile, strategy }: List, row: MissingRow, now: number): Slice | null {
   switch (confirmationOf(row, strategy)) {
     case 'address':
-      return { by: 'one', key: row.key };
+      return mayShowAgain(profile, now) ? null : { by: 'one', key: row.key };
     case 'value':
       return { by: 'value', field: strategy.relatedBy as string, value: row.value as string };
     case 'neighbours':

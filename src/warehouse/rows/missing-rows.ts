@@ -27,7 +27,7 @@ export interface MissingRow {
 }
 
 /** A row that was missing until now: the first slice that lacked it, and since when. */
-export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'unreadable'>;
+export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'readings' | 'unreadable'>;
 
 /** For rows that are no longer missing: shown, deleted, or behind an end that is not trusted. Returns those that were. */
 export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
@@ -37,7 +37,7 @@ export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
-    .returning(['key', 'slice', 'since', 'unreadable'])
+    .returning(['key', 'slice', 'since', 'readings', 'unreadable'])
     .execute();
 }
 
@@ -52,14 +52,15 @@ export interface MissingReading {
   readonly lagMs: number;
 }
 
-/** Unmarks the rows that one wrong reading lacked; returns their keys. */
-export async function forgetLacked(tx: Db, place: Place, { slice, since }: SeenRow): Promise<string[]> {
+/** Unmarks the other rows that one wrong reading lacked; returns their keys. */
+export async function forgetLacked(tx: Db, place: Place, { key, slice, since }: SeenRow): Promise<string[]> {
   const rows = await tx
     .deleteFrom('sluice.missing')
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('slice', '=', slice)
     .where('since', '=', since)
+    .where('key', '!=', key)
     .returning('key')
     .execute();
   return rows.map(row => row.key);
@@ -96,7 +97,7 @@ export async function markMissing(
         since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}
       where m.since < cast(${startedAt} as timestamptz)
         and (not m.half or m.lacked_at + make_interval(secs => ${lagMs / 1000}::float8) < cast(${startedAt} as timestamptz)))
-    select key, slice, since, unreadable from sluice.missing
+    select key, slice, since, readings, unreadable from sluice.missing
     where source = ${place.source} and resource = ${place.resource} and key = any(cast(${keys} as text[]))`.execute(tx);
   return rows;
 }
@@ -106,7 +107,7 @@ export async function missingAmong(tx: Db, place: Place, keys: readonly string[]
   if (keys.length === 0) return [];
   return tx
     .selectFrom('sluice.missing')
-    .select(['key', 'slice', 'since', 'unreadable'])
+    .select(['key', 'slice', 'since', 'readings', 'unreadable'])
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))

@@ -84,3 +84,41 @@ test.each(some(LOSSES, 2))(
     await sandbox.close();
   },
 );
+
+test('customers that the list hides for some hours, while their addresses show them, are kept', async () => {
+  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants: parseVariants('') });
+  let hides = false;
+  const url = await openProxy(sandbox, (answer, { path }) => {
+    if (path !== '/api/v2/customers' || !hides) return answer;
+    const data = answer.body.data.filter(({ id }: { id: number }) => id % 20 !== 4);
+    return { ...answer, body: { ...answer.body, data, meta: { ...answer.body.meta, total_records: 380 } } };
+  });
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const options = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000, resources: ['customers'] as const };
+    const engine = await openEngine(database, { ...sandbox, url }, options);
+    const sync = async (hidden: boolean) => {
+      hides = hidden;
+      await clock.advance(3_600_000);
+      const before = sandbox.stats.total;
+      await serveOrders(engine, 'sync', { whole: true });
+      return sandbox.stats.total - before;
+    };
+    const once = await sync(false);
+    // Each night, the same rows.
+    for (let night = 0; night < 3; night++) {
+      console.log('REQ', night, once, await sync(true), await sync(true));
+
+      await sync(false);
+      expect(await differences(database, sandbox, 10, ['customers'])).toEqual([]);
+      expect((await database.query('select from warehouse.row_history')).rows).toEqual([]);
+      await clock.advance(22 * 3_600_000);
+    }
+    const [gone] = Array.from(sandbox.rows('customers'), ({ id }) => id).filter(id => id > 200);
+    sandbox.remove('customers', gone as number);
+    await sync(false);
+    expect(await differences(database, sandbox, 10, ['customers'])).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
