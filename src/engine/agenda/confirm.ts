@@ -1,4 +1,4 @@
-import { stampMs } from '../../clock.ts';
+import { DAY, stampMs } from '../../clock.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
@@ -113,13 +113,19 @@ function questionFor({ profile, strategy }: List, row: MissingRow, now: number):
     case 'address':
       return mayShowAgain(profile, now) ? null : { by: 'one', key: row.key };
     case 'value':
-      return { by: 'value', field: strategy.relatedBy as string, value: row.value as string };
+      return wasShown(row, now)
+        ? null
+        : { by: 'value', field: strategy.relatedBy as string, value: row.value as string };
     case 'neighbours':
       return { by: 'id', from: BigInt(row.key), to: BigInt(row.key) };
     case 'cover':
       return null;
   }
 }
+
+/** Its related rows have shown it within a day. */
+const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
+  shownAt !== null && now - stampMs(shownAt) < DAY;
 
 /**
  * The cover may be read already: where the last way to confirm has just been lost, and where half of a slice went missing, which takes

@@ -2,12 +2,19 @@ import { stampMs } from '../../clock.ts';
 import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
-import { forgetLacked, markMissing, missingAmong, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
+import { forgetLacked, markMissing, noteShown, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { pageSize, partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
-import { contradictions, leftOutRow, type SeenAgain, shownByAddress, undatedRow } from '../deletion/contradiction.ts';
+import {
+  contradictions,
+  leftOutRow,
+  type SeenAgain,
+  shownByAddress,
+  staysMissing,
+  undatedRow,
+} from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { believed } from '../deletion/lag.ts';
 import { countAgrees } from '../profile/counts.ts';
@@ -216,10 +223,7 @@ async function concludeGone(
   await remove(tx, effects, task, [end.key], counts);
 }
 
-/**
- * Rows that are shown are no longer missing, unless by their own address alone. If they contradict the reading that lacked them, that reading is in
- * doubt.
- */
+/** Rows that are shown are no longer missing. If they contradict the reading that lacked them, that reading is in doubt. */
 async function settleSeen(
   tx: Transaction,
   effects: TransactionEffects,
@@ -228,7 +232,7 @@ async function settleSeen(
   { changed }: Written,
 ): Promise<void> {
   const { resource, task, slice, rows } = step;
-  const found = await (slice.by === 'one' ? missingAmong : unmarkMissing)(tx, placeOf(resource), shown);
+  const found = await (staysMissing(resource, slice) ? noteShown : unmarkMissing)(tx, placeOf(resource), shown);
   const seen = found.map(({ key, slice, since, readings = 1 }): SeenAgain => {
     const at = stampMs(rows.find(row => row.key === key)?.readAt ?? since);
     return { key, slice, since: stampMs(since), readings, changed: changed.has(key), at };

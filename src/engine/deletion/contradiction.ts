@@ -30,6 +30,10 @@ export interface Contradiction {
   readonly due: readonly Entry[];
 }
 
+/** What confirms missing rows shows them, and no slice does: where it is related rows, once slices were found to leave out some for good. */
+export const staysMissing = ({ profile, strategy }: List, slice: Slice): boolean =>
+  slice.by === 'one' || (slice.by === 'value' && slice.field === strategy.relatedBy && profile.leavesOut);
+
 /**
  * The readings that these rows contradict. Windows and whole lists renew what they show; a page of ids may show a row elsewhere than
  * where it was lacking. `doubts`: how often a reading of the slice was contradicted before.

@@ -24,6 +24,8 @@ export interface MissingRow {
   readonly readings?: number;
   /** When the last of them had ended. Default: `since`. */
   readonly lackedAt?: string;
+  /** When its own address or its related rows last showed it; null if they have not. */
+  readonly shownAt?: string | null;
 }
 
 /** A row that was missing until now: the first slice that lacked it, and since when. */
@@ -34,6 +36,19 @@ export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[
   if (keys.length === 0) return [];
   return tx
     .deleteFrom('sluice.missing')
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('key', '=', anyOf(keys))
+    .returning(['key', 'slice', 'since', 'readings', 'unreadable'])
+    .execute();
+}
+
+/** For missing rows that only their own address or their related rows show: they stay missing. Returns them. */
+export async function noteShown(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+  if (keys.length === 0) return [];
+  return tx
+    .updateTable('sluice.missing')
+    .set({ shown_at: sql<string>`sluice.now()` })
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
@@ -97,7 +112,7 @@ export async function markMissing(
         since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}
       where m.since < cast(${startedAt} as timestamptz)
         and (not m.half or m.lacked_at + make_interval(secs => ${lagMs / 1000}::float8) < cast(${startedAt} as timestamptz)))
-    select key, slice, since, readings, unreadable from sluice.missing
+    select key, slice, since, unreadable from sluice.missing
     where source = ${place.source} and resource = ${place.resource} and key = any(cast(${keys} as text[]))`.execute(tx);
   return rows;
 }
@@ -107,7 +122,7 @@ export async function missingAmong(tx: Db, place: Place, keys: readonly string[]
   if (keys.length === 0) return [];
   return tx
     .selectFrom('sluice.missing')
-    .select(['key', 'slice', 'since', 'readings', 'unreadable'])
+    .select(['key', 'slice', 'since', 'unreadable'])
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
@@ -158,7 +173,7 @@ export async function listMissing(
       : sql`(select jsonb_build_object(${sql.join(fields.map(field => sql`${sql.lit(field)}, t.${sql.id(field)}::text`))})
     from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
   const { rows } = await sql<Omit<MissingRow, 'value' | 'watched'> & { stored: Record<string, string | null> | null }>`
-    select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", ${stored} as stored from sluice.missing m
+    select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", shown_at as "shownAt", ${stored} as stored from sluice.missing m
     where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
   return rows.map(({ stored, ...row }) => ({
     ...row,
