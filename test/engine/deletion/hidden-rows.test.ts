@@ -133,7 +133,7 @@ test('customers that the list hides for some hours, while their addresses show t
       // Each night, the same rows.
       for (let night = 0; night < 3; night++) {
         hides = true;
-        expect((await sync()) + (await sync())).toBeLessThan(8 * once);
+        expect((await sync()) + (await sync())).toBeLessThan(12 * once);
         hides = false;
         await sync();
         expect(await differences(database, sandbox, 10, ['customers'])).toEqual([]);
