@@ -163,8 +163,9 @@ function changed(list: List, [removed, put]: readonly [readonly string[], readon
 
 function replaySeen({ step, task, changed }: RecordedConclusion, list: List, slice: Slice, script: Script): Effect[] {
   const found = script.take<SeenRow[]>('markSeen') ?? [];
-  const seen = found.map(({ key, slice, since }): SeenAgain => {
-    return { key, slice, since: stampMs(since), changed: changed.includes(key), at: stampMs(step.readAt ?? since) };
+  const seen = found.map(({ key, slice, since, readings = 1 }): SeenAgain => {
+    const at = stampMs(step.readAt ?? since);
+    return { key, slice, since: stampMs(since), readings, changed: changed.includes(key), at };
   });
   const doubts = new Map(task.tries);
   const effects = observesOf(list, undatedRow(list, slice, seen));

@@ -1,10 +1,11 @@
-import { stampMs } from '../../clock.ts';
+import { DAY, stampMs } from '../../clock.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import { type List, lagOf, oldestProof, partition, unfilteredFor, unfilteredReadAt } from '../coverage/list.ts';
 import { unreadBeside } from '../coverage/targeted.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
+import { mayShowAgain } from '../profile/observe-address.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type Choice, type PlanFacts, single } from './choice.ts';
@@ -90,14 +91,14 @@ export const countsAgain = (entry: Entry, lacking: readonly LackingSlice[], now:
 
 /** The question that confirms a missing row, one row or one related value at a time; null where none does now. */
 export function confirm(facts: PlanFacts): Choice | null {
-  const { list, wish, missing } = facts;
+  const { list, wish, missing, now } = facts;
   // None of them may be deleted: asking for each would cost a request a row.
   if (wish.state.failure?.kind === 'fuse') return null;
   const open = missing.filter(row => !isContentKey(row.key) && !wish.state.asked.has(row.key));
   for (const row of open) {
     const beside = unreadBeside(list, row);
     const key = beside ? sliceText(beside) : row.key;
-    const slice = beside ?? questionFor(list, row);
+    const slice = beside ?? questionFor(list, row, now);
     if (!slice || wish.state.asked.has(key)) continue;
     if ([...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
     // One try for each task: what it does not settle waits for the next.
@@ -107,18 +108,24 @@ export function confirm(facts: PlanFacts): Choice | null {
 }
 
 /** The slice whose answer confirms this row by itself; null where only a whole cover does. */
-function questionFor({ strategy }: List, row: MissingRow): Slice | null {
+function questionFor({ profile, strategy }: List, row: MissingRow, now: number): Slice | null {
   switch (confirmationOf(row, strategy)) {
     case 'address':
-      return { by: 'one', key: row.key };
+      return mayShowAgain(profile, now) ? null : { by: 'one', key: row.key };
     case 'value':
-      return { by: 'value', field: strategy.relatedBy as string, value: row.value as string };
+      return wasShown(row, now)
+        ? null
+        : { by: 'value', field: strategy.relatedBy as string, value: row.value as string };
     case 'neighbours':
       return { by: 'id', from: BigInt(row.key), to: BigInt(row.key) };
     case 'cover':
       return null;
   }
 }
+
+/** Its related rows have shown it within a day. */
+const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
+  shownAt !== null && now - stampMs(shownAt) < DAY;
 
 function unfilteredQuestion(what: 'newest end' | 'all', { state }: PlanFacts['wish']): Choice | null {
   const slice: Slice = { by: 'newest' };

@@ -2,7 +2,7 @@ import { stampMs } from '../../clock.ts';
 import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
-import { forgetLacked, markMissing, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
+import { forgetLacked, markMissing, noteShown, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { pageSize, partition } from '../coverage/list.ts';
@@ -12,7 +12,7 @@ import {
   leftOutRow,
   type SeenAgain,
   shownByAddress,
-  shownOnceMore,
+  staysMissing,
   undatedRow,
 } from '../deletion/contradiction.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
@@ -232,16 +232,16 @@ async function settleSeen(
   { changed }: Written,
 ): Promise<void> {
   const { resource, task, slice, rows } = step;
-  const found = await unmarkMissing(tx, placeOf(resource), shown);
-  const seen = found.map(({ key, slice, since }): SeenAgain => {
+  const found = await (staysMissing(resource, slice) ? noteShown : unmarkMissing)(tx, placeOf(resource), shown);
+  const seen = found.map(({ key, slice, since, readings = 1 }): SeenAgain => {
     const at = stampMs(rows.find(row => row.key === key)?.readAt ?? since);
-    return { key, slice, since: stampMs(since), changed: changed.has(key), at };
+    return { key, slice, since: stampMs(since), readings, changed: changed.has(key), at };
   });
   const list = resourceIn(effects);
   const unseen = undatedRow(list, slice, seen) ?? leftOutRow(list, slice, seen);
   if (unseen) await remember(tx, effects, task, unseen);
   const doubts = (text: string) => task.state.doubts.get(text) ?? 0;
-  const hides = shownByAddress(slice, seen, doubts) ?? shownOnceMore(list, slice, seen);
+  const hides = shownByAddress(slice, seen, doubts);
   if (hides) await remember(tx, effects, task, hides);
   for (const { row, due } of contradictions(list, slice, seen, doubts)) {
     const reading = found.find(({ key }) => key === row.key);

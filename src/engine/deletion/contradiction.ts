@@ -1,3 +1,4 @@
+import { DAY } from '../../clock.ts';
 import { type List, partition } from '../coverage/list.ts';
 import { confirmsByWatched } from '../coverage/targeted.ts';
 import type { Observation } from '../profile/observation.ts';
@@ -6,7 +7,7 @@ import { shownThoughLacked } from '../profile/shown-though-lacked.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 
-/** A reading that is contradicted this often by one task is asked no further: each row it lacked is then looked at by itself. */
+/** A reading that is contradicted this often by one task is not doubted further: each row it lacked is then looked at by itself. */
 const MOST_DOUBTS = 3;
 
 /** A row that was missing until a reading showed it. */
@@ -15,6 +16,8 @@ export interface SeenAgain {
   /** The slice that lacked it first, and when that reading had ended (epoch ms). */
   readonly slice: string;
   readonly since: number;
+  /** Readings that lacked it. */
+  readonly readings: number;
   /** It is new or different from what is stored. */
   readonly changed: boolean;
   /** When it was read now (epoch ms). */
@@ -26,6 +29,10 @@ export interface Contradiction {
   readonly row: SeenAgain;
   readonly due: readonly Entry[];
 }
+
+/** What confirms missing rows shows them, and no slice does: where it is related rows, once slices were found to leave out some for good. */
+export const staysMissing = ({ profile, strategy }: List, slice: Slice): boolean =>
+  slice.by === 'one' || (slice.by === 'value' && slice.field === strategy.relatedBy && profile.leavesOut);
 
 /**
  * The readings that these rows contradict. Windows and whole lists renew what they show; a page of ids may show a row elsewhere than
@@ -47,30 +54,26 @@ export function contradictions(
     const doubted = partition(list).filter(
       entry => entry.slice.by === lacking.by && overlap(entry.slice, lacking) && (entry.provenAt ?? row.at) < row.at,
     );
-    const isDue = slice.by === 'one' || doubts(row.slice) < MOST_DOUBTS;
-    if (doubted.length === 0 || !isDue) return [];
+    const isBelieved = doubts(row.slice) >= MOST_DOUBTS || (slice.by === 'one' && row.readings > 1);
+    if (doubted.length === 0 || isBelieved) return [];
     const dueReason = `${sliceText(slice)} shows row ${row.key}, which it lacked`;
     return [{ row, due: doubted.map(entry => ({ ...entry, dueSince: row.at, dueReason })) }];
   });
 }
 
 /**
- * The address of a row that a slice lacked showed it, and it was the last of so many readings to contradict that slice: such addresses show
- * deleted rows, too. The slice is read once more, and what it lacks then is confirmed in another way.
+ * The address of a row showed it, although the list has lacked it for a day: such addresses show deleted rows, too. Before that (`address
+ * shown`), the list may be rebuilding its index, and show the row later.
  */
 export function shownByAddress(
   slice: Slice,
   seen: readonly SeenAgain[],
   doubts: (slice: string) => number,
 ): Observation | null {
-  const shown = slice.by === 'one' ? seen.find(row => !row.changed && doubts(row.slice) >= MOST_DOUBTS) : undefined;
-  return shown ? hidesDeletion(shown.key, 'it again and again') : null;
-}
-
-/** The same, over several tasks: of a row that the list lacked again after its address had shown it. */
-export function shownOnceMore(list: List, slice: Slice, seen: readonly SeenAgain[]): Observation | null {
   const [row] = slice.by === 'one' ? seen : [];
-  return row ? addressShows(list.profile, { ...row, lackedAt: row.since }, list.lagMs ?? 0) : null;
+  if (row && row.at - row.since >= DAY) return hidesDeletion(row.key, 'it for a day');
+  const isLackedStill = row && (row.readings > 1 || doubts(row.slice) >= MOST_DOUBTS);
+  return isLackedStill ? addressShows(row.key, row.since) : null;
 }
 
 /** Where rows do not show their date: a row that every window lacked and the list shows has no date. */

@@ -49,8 +49,8 @@ export interface Traits {
   address: 'no 404';
   /** When an address last answered for a row that the list shows; `in doubt` once the list shows a row again that it denied. */
   'address answered': string;
-  /** The row that its address showed last although the list lacked it: when, and a hash of its key. */
-  'address shown': LastShown;
+  /** Since when the list has lacked a row that two of its readings lacked and its address showed. */
+  'address shown': string;
   /** The row that the list showed last although its date window lacked it: when, and a hash of its key. */
   'list shown': LastShown;
   /** The known fields that its rows carry, separated by commas. */

@@ -1,6 +1,5 @@
-import { HOUR } from '../../clock.ts';
+import { DAY, HOUR } from '../../clock.ts';
 import type { Observation } from './observation.ts';
-import { type ShownRow, shownThoughLacked } from './shown-though-lacked.ts';
 import type { SourceProfile } from './source-profile.ts';
 
 /** The address of a row that the list lacks said this in place of 404. */
@@ -36,16 +35,17 @@ export const deniesShown = (keys: readonly string[]): Observation => ({
       : 'the list shows no row that could be asked for to compare',
 });
 
-/** The address of a row showed it although the list lacked it: if it does so again and again, such addresses show deleted rows, too. */
-export function addressShows({ addressShown }: SourceProfile, row: ShownRow, lagMs: number): Observation | null {
-  const shown = shownThoughLacked(addressShown, [row], lagMs);
-  if (shown === null) return null;
-  if (shown.again) return hidesDeletion(row.key, 'it again and again');
-  return {
-    trait: 'address shown',
-    value: shown.value,
-    evidence: `asked for row ${row.key}, which the list lacked, got it`,
-  };
+/** The address of a row shows it, which the list has lacked since this moment (epoch ms). */
+export const addressShows = (key: string, since: number): Observation => ({
+  trait: 'address shown',
+  value: new Date(since).toISOString(),
+  evidence: `asked for row ${key}, which the list lacked again, got it`,
+});
+
+/** Whether the list may yet show what it lacks, as an address did: none is asked until a day is over. Earlier versions stored more than the time. */
+export function mayShowAgain({ addressShown }: SourceProfile, now: number): boolean {
+  const agoMs = now - Date.parse(addressShown?.split(' ')[0] ?? '');
+  return agoMs >= 0 && agoMs < DAY;
 }
 
 /** The list shows a row that its address denied. */

@@ -48,7 +48,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     value === 'in doubt'
       ? 'the address of a row that was shown again had denied it'
       : `the address of a row last answered at ${value}`,
-  'address shown': value => `the address of a row that the list lacked showed it at ${value.split(' ')[0]}`,
+  'address shown': value => `the address of a row showed it, which the list had lacked since ${value.split(' ')[0]}`,
   'list shown': value => `it showed a row that its date window lacked at ${value.split(' ')[0]}`,
   fields: value => `rows have ${value.split(',').length} of the known fields`,
   // The fields themselves are told by `field-drift.ts`.

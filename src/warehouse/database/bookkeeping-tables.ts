@@ -114,6 +114,7 @@ export const BOOKKEEPING_TABLES = {
     half: 'boolean default',
     unreadable: 'boolean default',
     lacked_at: 'timestamp with time zone default',
+    shown_at: 'timestamp with time zone null',
   },
   'sluice.orders': {
     id: 'bigint identity',

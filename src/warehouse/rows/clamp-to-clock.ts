@@ -19,7 +19,7 @@ export function clampToClock(database: Database, source: string, tables: readonl
     await clamp(tx, sql`sluice.orders`, ['created_at'], ofSource);
     // Nobody knows whether a slice was read after the work that waits was asked for.
     await clamp(tx, sql`sluice.coverage`, ['proven_at', 'read_at', 'due_since'], ofSource, beforeOpenWork(source));
-    await clamp(tx, sql`sluice.missing`, ['since', 'lacked_at'], ofSource);
+    await clamp(tx, sql`sluice.missing`, ['since', 'lacked_at', 'shown_at'], ofSource);
     await clamp(tx, sql`sluice.held`, ['since'], ofSource);
     await clamp(tx, sql`sluice.losses`, ['at'], ofSource);
     await clamp(tx, sql`sluice.rewrites`, ['since', 'at', 'ended_at'], ofSource);

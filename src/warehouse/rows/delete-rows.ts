@@ -13,7 +13,7 @@ import type { Table } from './tables.ts';
 
 /** The state of a resource's loss limit. */
 export interface RowLossLimit {
-  /** Rows missing now. */
+  /** Rows missing now, without those that their own address or related rows have shown within two days. */
   readonly missing: number;
   /** Rows deleted in the last 24 hours, without accepted ones. */
   readonly lost: number;
@@ -74,7 +74,8 @@ export async function readRowLossLimit(db: Db, table: Table, place: Place): Prom
       (select count(*)::int from ${sql.id(table.schema, table.name)}) as stored
     from (select count(*)::int as missing, (count(*) filter (where readings < ${BELIEVED_AFTER.readings}
         or since > sluice.now() - make_interval(hours => ${BELIEVED_AFTER.hours})))::int as unsettled
-      from sluice.missing where source = ${place.source} and resource = ${place.resource}) m`.execute(db);
+      from sluice.missing where source = ${place.source} and resource = ${place.resource}
+        and (shown_at is null or shown_at < sluice.now() - make_interval(secs => ${(2 * DAY) / 1000}))) m`.execute(db);
   const state = rows[0] ?? { missing: 0, lost: 0, stored: 0, unsettled: 0 };
   return { ...state, limit: lossLimitOf(state.stored + state.lost) };
 }

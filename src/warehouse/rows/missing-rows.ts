@@ -24,10 +24,12 @@ export interface MissingRow {
   readonly readings?: number;
   /** When the last of them had ended. Default: `since`. */
   readonly lackedAt?: string;
+  /** When its own address or its related rows last showed it; null if they have not. */
+  readonly shownAt?: string | null;
 }
 
 /** A row that was missing until now: the first slice that lacked it, and since when. */
-export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'unreadable'>;
+export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'readings' | 'unreadable'>;
 
 /** For rows that are no longer missing: shown, deleted, or behind an end that is not trusted. Returns those that were. */
 export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
@@ -37,7 +39,20 @@ export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
-    .returning(['key', 'slice', 'since', 'unreadable'])
+    .returning(['key', 'slice', 'since', 'readings', 'unreadable'])
+    .execute();
+}
+
+/** For missing rows that only their own address or their related rows show: they stay missing. Returns them. */
+export async function noteShown(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+  if (keys.length === 0) return [];
+  return tx
+    .updateTable('sluice.missing')
+    .set({ shown_at: sql<string>`sluice.now()` })
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('key', '=', anyOf(keys))
+    .returning(['key', 'slice', 'since', 'readings', 'unreadable'])
     .execute();
 }
 
@@ -52,14 +67,15 @@ export interface MissingReading {
   readonly lagMs: number;
 }
 
-/** Unmarks the rows that one wrong reading lacked; returns their keys. */
-export async function forgetLacked(tx: Db, place: Place, { slice, since }: SeenRow): Promise<string[]> {
+/** Unmarks the other rows that one wrong reading lacked; returns their keys. */
+export async function forgetLacked(tx: Db, place: Place, { key, slice, since }: SeenRow): Promise<string[]> {
   const rows = await tx
     .deleteFrom('sluice.missing')
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('slice', '=', slice)
     .where('since', '=', since)
+    .where('key', '!=', key)
     .returning('key')
     .execute();
   return rows.map(row => row.key);
@@ -157,7 +173,7 @@ export async function listMissing(
       : sql`(select jsonb_build_object(${sql.join(fields.map(field => sql`${sql.lit(field)}, t.${sql.id(field)}::text`))})
     from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
   const { rows } = await sql<Omit<MissingRow, 'value' | 'watched'> & { stored: Record<string, string | null> | null }>`
-    select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", ${stored} as stored from sluice.missing m
+    select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", shown_at as "shownAt", ${stored} as stored from sluice.missing m
     where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
   return rows.map(({ stored, ...row }) => ({
     ...row,

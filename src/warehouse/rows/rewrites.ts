@@ -106,14 +106,18 @@ function valuesOf(table: Table, field: string): { before: RawBuilder<unknown>; a
   const child = table.children.find(each => each.field === field);
   return child
     ? {
-        before: sql`nullif((f.row->${field}::text)::text, '[]')`,
-        after: sql`nullif(${childRows(table, child)}::text, '[]')`,
+        before: unordered(sql`f.row->${field}::text`),
+        after: unordered(childRows(table, child)),
       }
     : {
         before: sql`nullif(${sql.ref(`r.${field}`)}::text, '')`,
         after: sql`nullif(${sql.ref(`t.${field}`)}::text, '')`,
       };
 }
+
+/** Child rows without their order, as text; null without any. A source may show the same lines in one order now, in another then. */
+const unordered = (lines: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`(select jsonb_agg(l - 'line' order by l - 'line')::text from jsonb_array_elements(${lines}) l)`;
 
 function isReplaced(table: Table, field: string): RawBuilder<boolean> {
   const { before, after } = valuesOf(table, field);

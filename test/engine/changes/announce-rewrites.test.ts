@@ -90,6 +90,14 @@ test('lines of invoices count as one value, and fields that are new or emptied d
   });
 });
 
+test('lines in another order are the same lines', async () => {
+  await withSource(async ({ sandbox, database, sync }) => {
+    edit(sandbox, 200, ({ items }) => ({ items: (items as unknown[]).toReversed() }));
+    await sync();
+    expect(await open(database)).toEqual([]);
+  });
+});
+
 test('what somebody accepted is counted anew, and is not told again', async () => {
   await withSource(async ({ sandbox, database, sync }) => {
     edit(sandbox, 80, (_, index) => ({ status: `Stage ${index % 7}` }));

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
-import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import { HOUR } from '../../../src/clock.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
 import { openProxy } from '../../conformance/tests/proxy.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -84,3 +86,85 @@ test.each(some(LOSSES, 2))(
     await sandbox.close();
   },
 );
+
+/** A source whose list leaves out these rows of its data, though its counts agree; `sync` returns the requests sent, an hour later. */
+async function withHidden(
+  resource: 'customers' | 'invoices',
+  isHidden: (row: { id: number }, query: URLSearchParams) => boolean,
+  work: (given: {
+    sandbox: Sandbox;
+    database: Database;
+    sync: () => Promise<number>;
+    pass: (hours: number) => Promise<void>;
+  }) => Promise<void>,
+): Promise<void> {
+  const sandbox = await openSandbox({ size: { customers: 400, invoices: 400, transactions: 20 }, rateLimit: 0 });
+  const url = await openProxy(sandbox, (answer, { path, query }) => {
+    if (path !== `/api/v2/${resource}`) return answer;
+    const data = answer.body.data.filter((row: { id: number }) => !isHidden(row, query));
+    const { total_records: total } = answer.body.meta;
+    const hidden = [...sandbox.rows(resource)].filter(row => isHidden(row, query)).length;
+    return { ...answer, body: { ...answer.body, data, meta: { ...answer.body.meta, total_records: total - hidden } } };
+  });
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const options = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000, resources: [resource] };
+    const engine = await openEngine(database, { ...sandbox, url }, options);
+    const pass = (hours: number) => clock.advance(hours * HOUR);
+    const sync = async () => {
+      await pass(1);
+      const before = sandbox.stats.total;
+      await serveOrders(engine, 'sync', { whole: true });
+      return sandbox.stats.total - before;
+    };
+    await work({ sandbox, database, sync, pass });
+    await engine.close();
+  });
+  await sandbox.close();
+}
+
+test('customers that the list hides for some hours, while their addresses show them, are kept', async () => {
+  let hides = false;
+  await withHidden(
+    'customers',
+    ({ id }) => hides && id % 20 === 4,
+    async ({ sandbox, database, sync, pass }) => {
+      const once = await sync();
+      // Each night, the same rows.
+      for (let night = 0; night < 3; night++) {
+        hides = true;
+        expect((await sync()) + (await sync())).toBeLessThan(12 * once);
+        hides = false;
+        await sync();
+        expect(await differences(database, sandbox, 10, ['customers'])).toEqual([]);
+        expect((await database.query('select from warehouse.row_history')).rows).toEqual([]);
+        await pass(22);
+      }
+      const [gone] = Array.from(sandbox.rows('customers'), ({ id }) => id).filter(id => id > 200);
+      sandbox.remove('customers', gone as number);
+      await sync();
+      expect(await differences(database, sandbox, 10, ['customers'])).toEqual([]);
+    },
+  );
+});
+
+test('invoices that only the lists of their customers show are asked for once a day, and leave once these lack them', async () => {
+  let archives = false;
+  const isArchived = ({ id }: { id: number }, query = new URLSearchParams()) =>
+    archives && id % 6 === 1 && !query.has('customer_id');
+  await withHidden('invoices', isArchived, async ({ sandbox, database, sync, pass }) => {
+    const once = await sync();
+    archives = true;
+    for (let times = 0; times < 2; times++) await sync();
+    expect(await sync()).toBeLessThan(2 * once);
+    expect(await differences(database, sandbox, 10, ['invoices'])).toEqual([]);
+    const invoices = Array.from(sandbox.rows('invoices'));
+    const [archived, shown] = [invoices.find(row => isArchived(row)), invoices.find(row => !isArchived(row))];
+    for (const row of [archived, shown]) sandbox.remove('invoices', row?.id as number);
+    expect(await sync()).toBeLessThan(2 * once);
+    expect(await differences(database, sandbox, 10, ['invoices'])).toHaveLength(1);
+    await pass(24);
+    await sync();
+    expect(await differences(database, sandbox, 10, ['invoices'])).toEqual([]);
+  });
+});
