@@ -1,5 +1,5 @@
 import { stampMs } from '../../clock.ts';
-import { isKind } from '../../errors.ts';
+import { isKind, type SluiceError } from '../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
 import { MOST_EMPTY_PAGES } from '../../source/paging/page-count.ts';
 import { endsBehindFullPage, isFollowed } from '../../source/paging/pager.ts';
@@ -11,7 +11,7 @@ import { distinct } from '../profile/page-length.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
-import type { Task } from '../task/task.ts';
+import { stopsSource, type Task } from '../task/task.ts';
 import { nothingAnswered, orAbsent, unanswered } from './absent-list.ts';
 
 /** What readings need from the loop that runs them. */
@@ -131,6 +131,20 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       } else throw error;
     }
   }
+}
+
+/**
+ * An answer of a part of the list, such as the address of one row, was an error. Returns how many requests it took until the list itself answered,
+ * so that the error is of that part alone, even if it says that the key is wrong. Throws if the list does not answer.
+ */
+export async function fetchListInstead(reader: Reader, task: Task, error: SluiceError): Promise<number> {
+  const question: ListQuestion = { reader, task, slice: { by: 'newest' }, query: {} };
+  const address = { page: 1, limit: firstLimit(reader, task.resource), flexible: true };
+  const answer = await fetchPage(question, address).catch((cause: unknown) => {
+    throw stopsSource(error) || stopsSource(cause) ? cause : error;
+  });
+  answer.release();
+  return answer.requests;
 }
 
 const isFiltered = (query: ListQuestion['query']): boolean => Object.keys(query).length > 0;

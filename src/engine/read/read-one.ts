@@ -14,7 +14,7 @@ import {
 import { placeOf, type Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import type { Reader } from './fetch-page.ts';
+import { fetchListInstead, type Reader } from './fetch-page.ts';
 import type { Step } from './step.ts';
 
 /**
@@ -95,10 +95,11 @@ async function* askForShown(
 
 async function fetchOne(
   reader: Reader,
-  { resource, lane, runId }: Task,
+  task: Task,
   { key }: OneSlice,
   startedAt: string,
 ): Promise<{ answer: OneAnswer; release: () => void; failure?: SluiceError }> {
+  const { resource, lane, runId } = task;
   const slicing = slicingOf(resource.job, 'one');
   if (!slicing) throw new Error(`${resource.name} cannot be asked for one row`);
   const path = slicing.path.replace('{key}', encodeURIComponent(key));
@@ -107,11 +108,12 @@ async function fetchOne(
     const { value: answer, release } = await reader.admit(() => reader.client.get(path, context));
     return { answer, release };
   } catch (error) {
-    // The key reads the list, so it is the address that it may not read, whatever the refusal says of the key.
-    const isForbidden = isKind(error, 'unauthorized') && error.status === 403;
     const isFailure = isKind(error, 'unavailable');
+    const isForbidden = isKind(error, 'unauthorized');
     if (!isForbidden && !isFailure && !isKind(error, 'refused')) throw error;
-    const gone = { kind: 'gone', instead: error.message, grantedAt: startedAt, requests: 0 } as const;
+    // If the key still reads the list, it is the address that it may not read, whatever the refusal says of the key.
+    const requests = isForbidden ? await fetchListInstead(reader, task, error) : 0;
+    const gone = { kind: 'gone', instead: error.message, grantedAt: startedAt, requests } as const;
     return { answer: gone, release: () => undefined, ...(isFailure && { failure: error }) };
   }
 }

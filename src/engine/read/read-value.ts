@@ -1,7 +1,7 @@
 import { isKind } from '../../errors.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { fetchPage, firstLimit, type Reader } from './fetch-page.ts';
+import { fetchListInstead, type Reader } from './fetch-page.ts';
 import { readPages } from './read-pages.ts';
 import type { Step } from './step.ts';
 
@@ -22,15 +22,10 @@ export async function* readValue(
     yield* readPages(reader, task, { slice, query, whenRead });
   } catch (error) {
     const isOfFilter = resource.strategy.relatedBy === slice.field && isKind(error, 'unavailable');
-    if (!isOfFilter && !isKind(error, 'refused')) throw error;
-    const question = { reader, task, slice: { by: 'newest' }, query: {} } as const;
-    const answer = await fetchPage(question, { page: 1, limit: firstLimit(reader, resource), flexible: true }).catch(
-      () => {
-        throw error;
-      },
-    );
+    if (!isOfFilter && !isKind(error, 'refused', 'unauthorized')) throw error;
+    const requests = await fetchListInstead(reader, task, error);
     yield {
-      ...{ resource, task, slice, rows: [], bad: [], requests: answer.requests, release: answer.release },
+      ...{ resource, task, slice, rows: [], bad: [], requests, release: () => undefined },
       learnt: [
         { trait: `filter ${slice.field}`, value: 'cut', evidence: `${slice.field}=${slice.value}: ${error.message}` },
       ],

@@ -134,8 +134,11 @@ const INVALID = {
   errors: { customer_id: ['The selected customer is invalid.'] },
 };
 
+const WRONG_KEY = { success: false, message: 'Invalid API key or unauthorized access' };
+
 test.each([
   ['is refused', (): ProxiedAnswer => ({ status: 422, body: INVALID })],
+  ['is refused as if the key were wrong', (): ProxiedAnswer => ({ status: 401, body: WRONG_KEY })],
   ['fails', (): ProxiedAnswer => ({ status: 500, body: { success: false, message: 'Server error' } })],
   [
     'is counted with a row too many',
@@ -146,4 +149,25 @@ test.each([
   ],
 ] as const)('rows of a customer whose list %s are confirmed in another way', (_what, says) =>
   withAnswers('paging=meta', 'invoices', given => withoutInvoicesOf(given, says)),
+);
+
+test.each([200, 401])(
+  'deleted customers whose addresses answer as if the key were wrong (%i) are confirmed in another way, unless the list does so, too',
+  status =>
+    withAnswers('paging=meta', 'customers', async ({ sandbox, database, answer, sync }) => {
+      await sync();
+      for (const id of [4, 7]) sandbox.remove('customers', id);
+      let revokes = true;
+      let isRevoked = false;
+      answer(given => {
+        isRevoked ||= revokes && given.status === 404;
+        return isRevoked || given.status === 404 ? { status, body: WRONG_KEY } : given;
+      });
+      await expect(sync()).rejects.toMatchObject({ kind: 'unauthorized' });
+      expect((await database.query(`select from sluice.traits where trait = 'address'`)).rows).toEqual([]);
+      revokes = false;
+      isRevoked = false;
+      for (let times = 0; times < 3; times++) expect(await sync()).toEqual(['done']);
+      expect(await deletedKeys(database)).toEqual(['4', '7']);
+    }),
 );
