@@ -23,6 +23,7 @@ import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Written } from './ended.ts';
 import { settleEnd } from './settle-end.ts';
 import {
+  failIfUnreadable,
   lackedRows,
   membersOf,
   settleCovered,
@@ -49,13 +50,16 @@ export async function concludeProven(
   const lacked = end.reached ? await settleEnd(tx, effects, task, end.reached, all) : all;
   // A report keeps no windows of rows: once this one is split, none would be found to lack them.
   const reportsWindow = task.reportOnly && resource.strategy.membership === 'window';
-  const doubt = reportsWindow ? null : await doubtIn(tx, effects, step, lacked);
+  const mayBe = await unreadableIn(tx, effects, slice, step.unreadable, lacked);
+  const isUnreadable = (row: LackedRow) => mayBe(row) === 'new';
+  const doubt = reportsWindow ? null : await doubtIn(tx, effects, step, lacked, isUnreadable);
   if (doubt) return doubt.instead;
   if (lacked.length > 0) {
-    const mayBe = await unreadableIn(tx, effects, slice, step.unreadable);
     const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
     const reading = { slice, startedAt, mayBe, half, counted: slice.by === 'id' ? (step.total ?? null) : null };
     await settleLacked(tx, effects, task, reading, lacked, counts);
+    if (step.unreadable.length >= lacked.length && lacked.some(isUnreadable) && !task.reportOnly)
+      await failIfUnreadable(tx, effects, task, slice, step.unreadable.length);
   }
   if (slice.by !== resource.strategy.partition) return null;
   const slices = partsIn(resourceIn(effects), slice).map(entry => sliceText(entry.slice));
@@ -88,11 +92,14 @@ async function doubtIn(
   effects: TransactionEffects,
   step: Ended<'proven'>,
   lacked: readonly LackedRow[],
+  isUnreadable: (row: LackedRow) => boolean,
 ): Promise<{ instead: End | null } | null> {
   const { resource, task, end } = step;
   const { slice, narrow = [], asked, ifLeftOut, ifLacking } = end;
   if (lacked.length === 0 || slice.by !== 'date') return null;
-  const days = narrow.length > 0 || ifLeftOut ? await daysOf(tx, step, lacked) : null;
+  // What may have come as an unreadable record need not have been left out, and is not deleted for this reading.
+  const absent = lacked.filter(row => !isUnreadable(row));
+  const days = absent.length > 0 && (narrow.length > 0 || ifLeftOut) ? await daysOf(tx, step, absent) : null;
   const doubts = days === null ? [] : doubtfulEdges(slice, narrow, textsOf(days));
   if (doubts.length > 0) {
     // The next reading pads these edges by a day, whatever other windows show of theirs meanwhile; rows that it lacks as well are missing.

@@ -51,7 +51,7 @@ export async function concludeTargeted(
   if (lacked.length === 0) return;
   const left = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), left);
-  const mayBe = await unreadableIn(tx, effects, slice, unreadable);
+  const mayBe = await unreadableIn(tx, effects, slice, unreadable, lacked);
   const hidden = hiddenBy(resource, slice, left, before);
   const evidence = `"${sliceText(slice)}" lacked rows that no other slice lacks, such as ${hidden[0]}`;
   for (const observed of observeLackedByValue(resource.profile.lackedByValue, hidden, {

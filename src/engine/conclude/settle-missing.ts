@@ -1,11 +1,18 @@
 import { stampMs } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { acceptDeletes } from '../../next-steps.ts';
+import { isContentKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
-import { BELIEVED_AFTER, deleteRows, type RowLossLimit } from '../../warehouse/rows/delete-rows.ts';
-import { listMissing, type MissingRow, markMissing, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
+import { BELIEVED_AFTER, deleteRows, type RowLossLimit, readRowLossLimit } from '../../warehouse/rows/delete-rows.ts';
+import {
+  listMissing,
+  type MissingRow,
+  markMissing,
+  missingAmong,
+  type SeenRow,
+} from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
@@ -74,13 +81,19 @@ export async function unreadableIn(
   effects: TransactionEffects,
   slice: Slice,
   keys: readonly string[],
+  lacked: readonly LackedRow[],
 ): Promise<MayBe> {
-  if (keys.length === 0) return () => undefined;
+  if (keys.length === 0 || lacked.length === 0) return () => undefined;
   const list = resourceIn(effects);
   const appeared = (await lastFirstSeen(tx, placeOf(list), keys)) ?? Number.POSITIVE_INFINITY;
   const parts = slice.by === list.strategy.partition ? partsIn(list, slice) : partition(list);
   const proven = Math.min(...parts.map(({ provenAt }) => provenAt ?? Number.NEGATIVE_INFINITY));
-  return ({ storedAt }) => (appeared <= Math.max(storedAt, proven) ? 'old' : 'new');
+  const keyed = lacked.map(({ key }) => key).filter(key => !isContentKey(key));
+  // Since they appeared, its slice was proven without showing it.
+  const inDoubt = new Set(
+    (await missingAmong(tx, placeOf(list), keyed)).flatMap(row => (row.unreadable ? [row.key] : [])),
+  );
+  return ({ key, storedAt }) => (appeared > Math.max(storedAt, proven) || inDoubt.has(key) ? 'new' : 'old');
 }
 
 /** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. `counted`: rows of the list by its answer. */
@@ -256,6 +269,25 @@ export async function remove(
     return;
   }
   effects.events.push([task, { kind: 'failed', error: heldBack(resource, result.beyond) }]);
+}
+
+/**
+ * A reading showed at least as many unreadable records as it lacked rows. If more are missing than may be lost, their ids have changed: the task
+ * fails, as asking for each of them would confirm nothing.
+ */
+export async function failIfUnreadable(
+  tx: Transaction,
+  { resource, events }: TransactionEffects,
+  task: Task,
+  slice: Slice,
+  records: number,
+): Promise<void> {
+  const { missing, lost, limit } = await readRowLossLimit(tx, resource.table, placeOf(resource));
+  if (lost + missing <= limit) return;
+  const where = `${resource.name} "${sliceText(slice)}"`;
+  const message = `${where}: ${records} records came without an id that can be read, and ${missing} stored rows are missing. None of them was deleted.`;
+  const next = 'See: sluice quarantine. The next run continues once the source shows the ids as before.';
+  events.push([task, { kind: 'failed', error: new SluiceError('failed', message, { next }) }]);
 }
 
 /** Why a run fails while rows are missing that may not be deleted. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { openProxy } from '../../conformance/tests/proxy.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
@@ -94,6 +95,41 @@ test.each([{ paging: 'capped' }, { 'count-values': 'negative' }] as const)(
       await serveOrders(engine, 'sync', {}, abort.signal).catch(() => undefined);
       clearInterval(stop);
       expect(sandbox.stats.total).toBeLessThan(20);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
+
+test.each(['meta', 'no-meta'] as const)(
+  'a list whose ids can no longer be read fails after few requests, and loses nothing (paging=%s)',
+  async paging => {
+    const sandbox = await openSandbox({ size: { ...SIZE, invoices: 240 }, rateLimit: 0, variants: { paging } });
+    let arePrefixed = false;
+    const url = await openProxy(sandbox, (given, { path }) => {
+      if (!arePrefixed || path !== '/api/v2/invoices') return given;
+      const data = given.body.data.map((row: { id: number }) => ({ ...row, id: `X-${row.id}` }));
+      return { ...given, body: { ...given.body, data } };
+    });
+    await withDatabase(async database => {
+      const engine = await openEngine(database, { ...sandbox, url }, { limit: 100_000, resources: ['invoices'] });
+      const sync = async () =>
+        (await serveOrders(engine, 'sync', { whole: true })).map(order => order.reason ?? order.state);
+      await sync();
+      await sync();
+      arePrefixed = true;
+      for (let times = 0; times < 4; times++) {
+        const before = sandbox.stats.total;
+        expect(await sync()).toEqual([
+          expect.stringMatching(/^invoices ".*records came without an id that can be read/),
+        ]);
+        expect(sandbox.stats.total - before).toBeLessThan(30);
+      }
+      arePrefixed = false;
+      expect(await sync()).toEqual(['done']);
+      expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+      expect((await database.query('select from sluice.missing')).rows).toEqual([]);
+      expect((await database.query('select from warehouse.row_history')).rows).toEqual([]);
       await engine.close();
     });
     await sandbox.close();
