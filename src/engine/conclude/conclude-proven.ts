@@ -81,7 +81,7 @@ export async function concludeProven(
   return null;
 }
 
-/** Why the stored rows that a window lacked may be there all the same, and what follows instead; null if they are missing. */
+/** Why the stored rows that a reading lacked may be there all the same, and what follows instead; null if they are missing. */
 async function doubtIn(
   tx: Transaction,
   effects: TransactionEffects,
@@ -90,7 +90,8 @@ async function doubtIn(
 ): Promise<{ instead: End | null } | null> {
   const { resource, task, end } = step;
   const { slice, narrow = [], asked, ifLeftOut, ifLacking } = end;
-  if (lacked.length === 0 || slice.by !== 'date') return null;
+  if (lacked.length === 0) return null;
+  if (slice.by !== 'date') return ifLacking ? { instead: ifLacking } : null;
   const days = narrow.length > 0 || ifLeftOut ? await daysOf(tx, step, lacked) : null;
   const doubts = days === null ? [] : doubtfulEdges(slice, narrow, textsOf(days));
   if (doubts.length > 0) {

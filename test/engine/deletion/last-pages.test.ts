@@ -95,3 +95,26 @@ test('a full last page is no end of a list whose count is old, where new rows co
     expect(await sync()).toMatchObject({ complete: false });
   });
 });
+
+test('rows behind a full last page of a list whose count is old are not deleted', async () => {
+  const byName = (rows: Product[]) => [...rows].sort((a, b) => a.name.localeCompare(b.name));
+  let live = products(1, 200);
+  let count = 200;
+  await withProducts({ places: () => byName(live), count: () => count }, async sync => {
+    for (let times = 0; times < 2; times++) await sync();
+    const { requests } = await sync();
+    live = products(1, 203);
+    for (let times = 0; times < 2; times++) {
+      const { stored, complete } = await sync();
+      expect(stored).toEqual(expect.arrayContaining(idsOf(products(1, 200))));
+      if (complete) expect(stored).toEqual(idsOf(live));
+    }
+    count = 203;
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+    // A right count of full pages: the page behind them is empty.
+    live = live.filter(({ id }) => id > 3);
+    count = 200;
+    for (let times = 0; times < 2; times++) await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true, requests });
+  });
+});
