@@ -118,3 +118,15 @@ test('rows behind a full last page of a list whose count is old are not deleted'
     expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true, requests });
   });
 });
+
+test('a list whose pages are counted one too many is complete, and its deleted rows leave', async () => {
+  let live = products(1, 230).reverse();
+  const pages = (rows: number, limit: number) => Math.ceil(rows / limit) + 1;
+  await withProducts({ places: () => live, count: () => live.length, pages }, async sync => {
+    await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+    live = live.filter(({ id }) => ![5, 40, 120, 220].includes(id));
+    for (let times = 0; times < 3; times++) await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true, requests: 3 });
+  });
+});

@@ -4,7 +4,7 @@ import { rankOf } from '../../../warehouse/rows/stored-rows.ts';
 import { pageSize } from '../../coverage/list.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
-import { isFull } from '../../profile/page-length.ts';
+import { isFull, reachesCount } from '../../profile/page-length.ts';
 import type { SourceProfile } from '../../profile/source-profile.ts';
 import { isId, openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
@@ -241,6 +241,7 @@ function placeAnswer(
     ids,
     meta,
     isFull: isFull(resource.profile, answer),
+    reachesCount: reachesCount(resource.profile, { ...answer, rows: answer.rows.length }),
     isGap: answer.thinned !== undefined && answer.rows.length === 0,
   };
   const place = placePage(addressed, resource.profile.order, neighbour, previous?.place ?? null);
