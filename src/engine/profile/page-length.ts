@@ -34,6 +34,7 @@ export function isFull(profile: SourceProfile, { rows, meta, page, limit }: Obse
   const { totalPages, totalRecords } = meta ?? {};
   if (totalPages === undefined || totalRecords === undefined) return true;
   if (rows.length === 0) return page > totalPages || totalRecords === 0;
+  if (reachesCount(profile, { rows: rows.length, meta, page, limit })) return true;
   // The only page holds all rows, whatever its size.
   if (totalPages === 1 && page === 1) return rows.length >= totalRecords;
   if (page < totalPages) return rows.length * totalPages >= totalRecords;
@@ -42,6 +43,21 @@ export function isFull(profile: SourceProfile, { rows, meta, page, limit }: Obse
   const fitting = sizes.filter(size => totalPages === Math.ceil(totalRecords / size));
   if (fitting.length === 0 || page > totalPages) return true;
   return fitting.some(size => rows.length >= totalRecords - (page - 1) * size);
+}
+
+/**
+ * The page ends with as many rows as the list is counted with, though its pages are counted one too many or too few. Rows before a later page are
+ * known where no more are asked for than the source was seen to show.
+ */
+export function reachesCount(
+  { pageSize }: SourceProfile,
+  { rows, meta, page, limit }: Pick<ObservedPage, 'meta' | 'page' | 'limit'> & { readonly rows: number },
+): boolean {
+  const { totalPages, totalRecords } = meta ?? {};
+  if (totalPages === undefined || totalRecords === undefined || rows >= limit) return false;
+  if (page === 1) return rows === totalRecords && totalPages <= 2;
+  const isNear = Math.abs(totalPages - Math.ceil(totalRecords / limit)) <= 1;
+  return isNear && limit <= (pageSize ?? 0) && (page - 1) * limit + rows === totalRecords;
 }
 
 /** What pages hold: what was asked for, or less where the source keeps to less; where it ignores the limit, what it keeps to. */

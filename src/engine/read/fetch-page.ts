@@ -256,7 +256,7 @@ async function compareWith(question: ListQuestion, previous: PageAnswer, answer:
 }
 
 /** Asks for pages that are not kept, so that they need not wait for others to be committed. */
-function withoutWaiting(question: ListQuestion, limit: number): (page: number) => Promise<PageAnswer> {
+export function withoutWaiting(question: ListQuestion, limit: number): (page: number) => Promise<PageAnswer> {
   const reader: Reader = { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) };
   return page => fetchPage({ ...question, reader }, { page, limit, flexible: false });
 }

@@ -36,6 +36,8 @@ export interface Pager {
   readonly empty: number;
   /** A page that the count promised was empty. */
   readonly lacksPage: boolean;
+  /** The page behind the last by the count is asked for, too. */
+  readonly goesBehind: boolean;
 }
 
 export interface PagerRules {
@@ -76,6 +78,8 @@ export interface PageContext {
   readonly mayLackIds: boolean;
   /** The slice can be cut into smaller ones. */
   readonly canCut: boolean;
+  /** A full last page does not end a counted list, as the count may be old: the page behind it does. */
+  readonly doubtsCount?: boolean;
 }
 
 export type PageVerdict =
@@ -121,6 +125,7 @@ export function startPager(rules: PagerRules, from: Partial<Omit<Pager, 'rules' 
     asksAgain: false,
     empty: 0,
     lacksPage: false,
+    goesBehind: false,
     ...from,
     rules,
     seen,
@@ -140,6 +145,7 @@ export const startPass = (pager: Pager): Pager => ({
   repeated: 0,
   empty: 0,
   lacksPage: false,
+  goesBehind: false,
 });
 
 /** The pages to ask for now, side by side if there are several; none where all were read. */
@@ -157,10 +163,24 @@ export function takePage(pager: Pager, page: ListPage, context: PageContext): Ta
   const longest = Math.max(pager.longest, page.rows);
   const empty = page.rows === 0 ? pager.empty + 1 : 0;
   const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false, empty };
-  if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1) return takeFirst(next, page, context);
+  if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1)
+    return goBehind(takeFirst(next, page, context), page, context);
   return pager.rules.count === 'first' && pager.totalPages !== null
-    ? takeCounted(next, pager.previous, page, context)
+    ? goBehind(takeCounted(next, pager.previous, page, context), page, context)
     : takeOpenEnded(next, pager.previous, page, context);
+}
+
+/** A full page that ends the list by its count; what lies behind it is unknown. */
+export const endsFull = (
+  { totalPages, goesBehind }: Pager,
+  { rows }: Pick<ListPage, 'rows'>,
+  { fullPage }: Pick<PageContext, 'fullPage'>,
+): boolean => totalPages !== null && !goesBehind && rows >= fullPage;
+
+function goBehind(taken: TakenPage, page: ListPage, context: PageContext): TakenPage {
+  const { pager, verdict } = taken;
+  if (verdict.kind !== 'end of list' || !context.doubtsCount || !endsFull(pager, page, context)) return taken;
+  return { ...taken, pager: { ...pager, totalPages: page.page + 1, goesBehind: true }, verdict: { kind: 'more' } };
 }
 
 /** An empty page where there should be rows: an answer that lost its rows is likelier. */
@@ -212,6 +232,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
   const repeatsFirst =
     pager.pass === 1 &&
     page.page === 2 &&
+    !pager.goesBehind &&
     (fresh.every(isNumberedKey) || (previous !== null && repeats(previous, page) && !mayGoOn(page, context))) &&
     page.rows > 0 &&
     page.rows >= pager.seen.size;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type KeySet, keySet } from './key-set.ts';
 import {
+  endsFull,
   type ListPage,
   type PageContext,
   type Pager,
@@ -65,6 +66,8 @@ export interface Reached {
   readonly last: string;
   /** The source's own count says so, too. */
   readonly counted: boolean;
+  /** It says so of a full page, and the page behind it was not asked for: the count may be old. */
+  readonly endsFull?: boolean;
 }
 
 export type ReadingOutcome =
@@ -251,7 +254,7 @@ function outcomeAtEnd(reading: Reading, context: ReadingContext): ReadingOutcome
   const { steady, seen, totalPages, totalRecords } = reading.pager;
   if (!steady) return { kind: 'unsteady' };
   if (totalRecords === null || seen.size === totalRecords)
-    return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading) };
+    return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading, context) };
   // Where equal dates come in no fixed order, rows slip between pages, but not within one.
   if ((totalPages ?? 1) > 1 && context.cutsIfCountDiffers && context.canCut)
     return { kind: 'cut', total: totalRecords, shown: seen.size };
@@ -266,10 +269,17 @@ const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
   return newest;
 };
 
-function reachedBy({ pager: { seen, shown, totalPages }, forgot, last }: Reading): Reached {
+function reachedBy({ pager, forgot, last }: Reading, context: ReadingContext): Reached {
+  const { seen, shown, totalPages, previous } = pager;
   // The passes agree, so that the one before showed as many.
   const rows = forgot ? seen.size : shown.size;
-  return { rows: last === null ? null : rows, last: last ?? '', counted: totalPages !== null };
+  const isFull = previous !== null && endsFull(pager, previous, context);
+  return {
+    rows: last === null ? null : rows,
+    last: last ?? '',
+    counted: totalPages !== null,
+    ...(isFull && { endsFull: true }),
+  };
 }
 
 function some(keys: KeySet, is: (key: string) => boolean): boolean {

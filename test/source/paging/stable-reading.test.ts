@@ -317,6 +317,29 @@ test('a count that never agrees with the rows is not trusted', () => {
   expect(outcomes).toEqual([null, null, { kind: 'count differs', counted: 21, shown: 20 }]);
 });
 
+test.each([
+  { behind: 0, doubtsCount: true, outcome: { kind: 'complete', reached: { rows: 20, last: '', counted: true } } },
+  { behind: 3, doubtsCount: true, outcome: { kind: 'count differs', counted: 20, shown: 23 } },
+  {
+    behind: 3,
+    doubtsCount: false,
+    outcome: { kind: 'complete', reached: { rows: 20, last: '', counted: true, endsFull: true } },
+  },
+])('a full last page with $behind rows behind it ends a list only where its count is not in doubt', given => {
+  const { behind, doubtsCount, outcome } = given;
+  const context = { ...CONTEXT, fullPage: 10, doubtsCount };
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
+  const outcomes: (ReadingOutcome | null)[] = [];
+  for (let page = 1; outcomes.at(-1) == null; page++) {
+    const keys = Array.from({ length: page < 3 ? 10 : behind }, (_, index) => String(10 * page + index));
+    const answer = { page, limit: 10, rows: keys.length, keys, last: '', meta: { totalPages: 2, totalRecords: 20 } };
+    const read = readPage(reading, { ...answer, grantedAt: 'now' }, context);
+    outcomes.push(read.outcome);
+    reading = read.reading;
+  }
+  expect(outcomes).toEqual([null, ...(doubtsCount ? [null] : []), outcome]);
+});
+
 /** Plays a list whose pages are these numbers of rows; returns the pages asked for, and how it ended. */
 function readLengths(lengths: readonly number[], more: Partial<ListPage>, faulty: readonly number[] = []) {
   const asked: number[] = [];

@@ -14,6 +14,8 @@ export interface AddressedPage {
   readonly meta: Meta | undefined;
   /** The page has all rows that its own count says it has. */
   readonly isFull: boolean;
+  /** It ends with as many rows as the list is counted with; see `reachesCount`. */
+  readonly reachesCount?: boolean;
   /** It is empty, and a page behind it is not. */
   readonly isGap?: boolean;
 }
@@ -103,10 +105,13 @@ const meets = (neighbour: Place, { firstOffset, total }: Offsets): boolean =>
   neighbour.last !== null && total !== null && neighbour.total === total && neighbour.lastOffset + 1 === firstOffset;
 
 /** A page as long as asked for that shows more rows than the list is counted with is not its last: the count is old, or of others. */
-function isLastByCount({ page, rows, limit, meta }: AddressedPage, { firstOffset, total, pages }: Offsets): boolean {
+function isLastByCount(
+  { page, rows, limit, meta, reachesCount = false }: AddressedPage,
+  { firstOffset, total, pages }: Offsets,
+): boolean {
   if (total === null) return pages !== null && page >= pages;
   const shown = firstOffset + rows;
-  return shown >= total && page >= (meta?.totalPages ?? 1) && !(shown > total && rows >= limit);
+  return shown >= total && (reachesCount || page >= (meta?.totalPages ?? 1)) && !(shown > total && rows >= limit);
 }
 
 /** By how many rows the count is off, if the page lacks rows that it promises. `before`: rows known to lie before it. */

@@ -4,9 +4,9 @@ import { rankOf } from '../../../warehouse/rows/stored-rows.ts';
 import { pageSize } from '../../coverage/list.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
-import { isFull } from '../../profile/page-length.ts';
+import { isFull, reachesCount } from '../../profile/page-length.ts';
 import type { SourceProfile } from '../../profile/source-profile.ts';
-import { isId } from '../../slices/id-ranges.ts';
+import { isId, openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
 import { fetchInOrder, inTurn } from '../fetch-in-order.ts';
@@ -15,10 +15,12 @@ import {
   fetchFirstPage,
   fetchPage,
   firstLimit,
+  fullPage,
   type ListQuestion,
   lookBehind,
   type PageAnswer,
   type Reader,
+  withoutWaiting,
 } from '../fetch-page.ts';
 import { mayBeCut, observeAnswer } from '../observe-answer.ts';
 import { type ParsedRows, parseRows } from '../parse-rows.ts';
@@ -44,6 +46,8 @@ interface RangeReading {
   readonly isDescending: boolean;
   /** Rows stored before this id in the order of the list. */
   readonly rank: (id: bigint) => Promise<number>;
+  /** Rows stored behind it. */
+  readonly behind: (id: bigint) => Promise<number>;
 }
 
 /** An answer, and where it lies in the list. */
@@ -76,6 +80,7 @@ export async function* readIds(
     range,
     isDescending,
     rank: id => rankOf(database.kysely, resource.table, id, isDescending),
+    behind: id => rankOf(database.kysely, resource.table, id, !isDescending),
   };
   const search = await startSearch(reading);
   const { paging, limit } = resource.profile;
@@ -126,7 +131,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
         ? await fetchFirstPage(question, address.limit)
         : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size });
     const answer = came.rows.length === 0 ? await lookBehind(question, came) : came;
-    const placed = placeAnswer(reading, answer);
+    const placed = await confirmLast(reading, placeAnswer(reading, answer));
     const { place, page } = placed;
     if (shown !== null && repeats(shown, answer) && (await isTop(reading, place))) {
       yield { ...stepOf(reading, placed, { previous: null, before }), learnt: [pagingIgnored(answer, shown.page)] };
@@ -178,7 +183,8 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await confirmEnd(question, previous.answer, shown, usual);
-    const reached = placeAnswer(reading, answer, isFixed ? previous.place : null, previous);
+    const placed = placeAnswer(reading, answer, isFixed ? previous.place : null, previous);
+    const reached = await confirmLast(reading, placed);
     yield stepOf(reading, reached, { previous: previous.answer, before: previous.place.lastOffset + 1 });
     const { place } = reached;
     if (place.interval === null || place.order === 'none' || reachesEnd(place, range, isDescending)) return;
@@ -186,6 +192,27 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
     if (answer.refused === 'fewer') return;
     previous = reached;
   }
+}
+
+/**
+ * The list ends with this page by its count. That is confirmed where more is known to be stored, or new rows come at the end: a count may be old,
+ * and pages may be shorter than it assumes where deleted rows keep their places. The page behind then shows no further row.
+ */
+async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise<PlacedAnswer> {
+  const { question, task, isDescending, behind } = reading;
+  const { answer, place, page } = placed;
+  const { interval, last } = place;
+  if (!place.isEnd || place.total === null || interval === null || last === null) return placed;
+  const isFull = page.rows >= fullPage(task.resource, page.limit);
+  // What lies before a first page is known, so that only an old count can hide rows behind it.
+  const mayGoOn = (isFull && !isDescending) || ((isFull || page.page > 1) && (await behind(last)) > 0);
+  if (!mayGoOn) return placed;
+  const next = await withoutWaiting(question, page.limit)(page.page + 1);
+  const confirmed = { ...placed, answer: { ...answer, requests: answer.requests + next.requests } };
+  const goesOn = idsOf(next, task.resource.job.key)?.some(id => (isDescending ? id < last : id > last)) ?? false;
+  if (!goesOn) return confirmed;
+  const shown: IdSlice = isDescending ? { ...interval, from: last } : { ...interval, to: openAtLast(last) };
+  return { ...confirmed, place: { ...place, isEnd: false, interval: shown } };
 }
 
 /** Another page, without a count, and the same rows. */
@@ -214,6 +241,7 @@ function placeAnswer(
     ids,
     meta,
     isFull: isFull(resource.profile, answer),
+    reachesCount: reachesCount(resource.profile, { ...answer, rows: answer.rows.length }),
     isGap: answer.thinned !== undefined && answer.rows.length === 0,
   };
   const place = placePage(addressed, resource.profile.order, neighbour, previous?.place ?? null);
