@@ -65,7 +65,9 @@ export async function concludeTargeted(
   await remove(tx, effects, task, deleted, counts);
   // The other rows may have a new value: the slices that may hold them become due.
   const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : new Map();
-  changeCoverage(effects, dueAfterLeaving(resourceIn(effects), slice, at, { keys: left, days: [...days.values()] }));
+  // Whether the list shows what only this one lacked counts once answers no longer lag behind.
+  const from = hidden.length > 0 ? at + resource.lagMs + 1 : at;
+  changeCoverage(effects, dueAfterLeaving(resourceIn(effects), slice, from, { keys: left, days: [...days.values()] }));
 }
 
 /** Without a row that no slice was found to lack, the list of related rows proves nothing: it may show only a part of them, such as the latest. */

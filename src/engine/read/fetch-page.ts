@@ -147,6 +147,17 @@ export async function fetchListInstead(reader: Reader, task: Task, error: Sluice
   return answer.requests;
 }
 
+/** A page behind the end of the list by its count. A source may refuse it: then nothing lies there. `grantedAt`: of the page before. */
+export function fetchBehind(
+  question: ListQuestion,
+  { grantedAt, ...address }: { readonly page: number; readonly limit: number; readonly grantedAt: string },
+): Promise<PageAnswer> {
+  return fetchPage(question, { ...address, flexible: false }).catch((error: unknown) => {
+    if (!isKind(error, 'refused') || error.status === 403) throw error;
+    return { ...address, rows: [], meta: undefined, grantedAt, requests: 0, release: () => undefined };
+  });
+}
+
 const isFiltered = (query: ListQuestion['query']): boolean => Object.keys(query).length > 0;
 
 /** `hasty`: give up after two attempts. */
@@ -225,7 +236,8 @@ export async function confirmEnd(
 
 /** An empty page that others follow by a count which is not believed: rows were taken out of it after it was cut if one of those has rows. */
 export async function lookBehind(question: ListQuestion, answer: PageAnswer): Promise<PageAnswer> {
-  const ask = withoutWaiting(question, answer.limit);
+  const { limit } = answer;
+  const ask = (page: number) => fetchPage(withoutWaiting(question), { page, limit, flexible: false });
   let { requests } = answer;
   let behind = answer;
   for (let empty = 1; behind.rows.length === 0 && isFollowed(behind) && empty < MOST_EMPTY_PAGES; empty++) {
@@ -249,17 +261,17 @@ async function compareWith(question: ListQuestion, previous: PageAnswer, answer:
   const isShorter = (before: PageAnswer) => before.rows.length < shown && turnsPages(job.key, before, answer);
   const isNext = previous.page + 1 === page && previous.limit === limit && page <= promised;
   if (!isNext || previous.rows.length === 0 || !isShorter(previous)) return answer;
-  const again = await withoutWaiting(question, limit)(previous.page);
+  const again = await fetchPage(withoutWaiting(question), { page: previous.page, limit, flexible: false });
   const came = { ...answer, requests: answer.requests + again.requests };
   if (again.rows.length === 0 || !isShorter(again)) return came;
   return { ...came, thinned: `page ${again.page} shows ${again.rows.length} rows, and the next ${shown}` };
 }
 
 /** Asks for pages that are not kept, so that they need not wait for others to be committed. */
-export function withoutWaiting(question: ListQuestion, limit: number): (page: number) => Promise<PageAnswer> {
-  const reader: Reader = { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) };
-  return page => fetchPage({ ...question, reader }, { page, limit, flexible: false });
-}
+export const withoutWaiting = (question: ListQuestion): ListQuestion => ({
+  ...question,
+  reader: { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) },
+});
 
 /** Replaces the answer with another, and counts the requests of both. */
 export async function replacing(answer: PageAnswer, fetchAgain: () => Promise<PageAnswer>): Promise<PageAnswer> {

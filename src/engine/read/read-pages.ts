@@ -31,6 +31,7 @@ import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import { fetchInOrder, inTurn } from './fetch-in-order.ts';
 import {
+  fetchBehind,
   fetchFirstPage,
   fetchPage,
   firstLimit,
@@ -101,10 +102,12 @@ interface Progress {
   readonly droppedRequests: number;
 }
 
-const fetch = (question: ListQuestion, reading: Reading, page: number): Promise<PageAnswer> =>
-  isAtStart(reading)
-    ? fetchFirstPage(question, reading.limit)
-    : fetchPage(question, { page, limit: reading.limit, flexible: false });
+function fetch(question: ListQuestion, reading: Reading, page: number): Promise<PageAnswer> {
+  const { limit, pager, startedAt } = reading;
+  if (isAtStart(reading)) return fetchFirstPage(question, limit);
+  if (pager.goesBehind && startedAt !== null) return fetchBehind(question, { page, limit, grantedAt: startedAt });
+  return fetchPage(question, { page, limit, flexible: false });
+}
 
 /** Turns an answer into a step; null if the page must be requested again. */
 function takeAnswer(

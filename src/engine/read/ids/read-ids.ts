@@ -12,6 +12,7 @@ import type { Task } from '../../task/task.ts';
 import { fetchInOrder, inTurn } from '../fetch-in-order.ts';
 import {
   confirmEnd,
+  fetchBehind,
   fetchFirstPage,
   fetchPage,
   firstLimit,
@@ -207,7 +208,8 @@ async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise
   // What lies before a first page is known, so that only an old count can hide rows behind it.
   const mayGoOn = (isFull && !isDescending) || ((isFull || page.page > 1) && (await behind(last)) > 0);
   if (!mayGoOn) return placed;
-  const next = await withoutWaiting(question, page.limit)(page.page + 1);
+  const behindIt = { page: page.page + 1, limit: page.limit, grantedAt: answer.grantedAt };
+  const next = await fetchBehind(withoutWaiting(question), behindIt);
   const confirmed = { ...placed, answer: { ...answer, requests: answer.requests + next.requests } };
   const goesOn = idsOf(next, task.resource.job.key)?.some(id => (isDescending ? id < last : id > last)) ?? false;
   if (!goesOn) return confirmed;

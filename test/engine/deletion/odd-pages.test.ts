@@ -14,10 +14,15 @@ interface Product {
 interface Paging {
   /** The places of the list, in order; null for one that shows no row. */
   readonly places: () => readonly (Product | null)[];
-  readonly count: () => number;
+  /** Null: it gives no count. */
+  readonly count: () => number | null;
   readonly pages?: (count: number, limit: number) => number;
   /** Rows a page if `wanted` are asked for. */
   readonly size?: (wanted: number) => number;
+  /** Pages behind the last are refused. */
+  readonly refusesBehind?: boolean;
+  /** Called once a page has been shown. */
+  readonly shown?: (page: number) => void;
 }
 
 const products = (from: number, to: number): Product[] =>
@@ -30,6 +35,8 @@ async function withProducts(
     count,
     pages = (rows, limit) => Math.max(Math.ceil(rows / limit), 1),
     size = wanted => Math.min(wanted, 100),
+    refusesBehind = false,
+    shown = () => undefined,
   }: Paging,
   run: (sync: () => Promise<{ stored: number[]; complete: boolean; requests: number }>) => Promise<void>,
 ): Promise<void> {
@@ -41,7 +48,12 @@ async function withProducts(
     const page = Number(query.get('page') ?? 1);
     const limit = size(Number(query.get('limit') ?? 20));
     const data = places().slice((page - 1) * limit, page * limit);
-    const meta = { current_page: page, total_pages: pages(count(), limit), total_records: count() };
+    const total_records = count();
+    shown(page);
+    if (refusesBehind && page > 1 && data.length === 0)
+      return { status: 422, body: { success: false, message: 'No such page' } };
+    const total_pages = total_records === null ? 0 : pages(total_records, limit);
+    const meta = total_records === null ? undefined : { current_page: page, total_pages, total_records };
     return { status: 200, body: { success: true, data: data.filter(row => row !== null), meta } };
   });
   await withDatabase(async database => {
@@ -128,5 +140,64 @@ test('a list whose pages are counted one too many is complete, and its deleted r
     live = live.filter(({ id }) => ![5, 40, 120, 220].includes(id));
     for (let times = 0; times < 3; times++) await sync();
     expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true, requests: 3 });
+  });
+});
+
+test('a source that refuses pages behind its last is asked for one in doubt, and believed', async () => {
+  let live = products(1, 200);
+  await withProducts({ places: () => live, count: () => live.length, refusesBehind: true }, async sync => {
+    for (let times = 0; times < 2; times++) expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+    live = products(4, 203);
+    for (let times = 0; times < 3; times++) await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+  });
+});
+
+const HIDDEN_SORTS = [
+  { isNewestFirst: true, isCounted: true },
+  { isNewestFirst: false, isCounted: true },
+  { isNewestFirst: true, isCounted: false },
+];
+
+test.each(HIDDEN_SORTS)(
+  'a row that a field which is not shown moves to where new rows come, between two pages, is neither deleted nor absent from a complete list (%o)',
+  async ({ isNewestFirst, isCounted }) => {
+    const all = products(1, 460);
+    let edits = 0;
+    let moving: number | null = null;
+    const moved: number[] = [];
+    const places = () => {
+      const oldestFirst = [...all.filter(({ id }) => !moved.includes(id)), ...moved.map(id => all[id - 1] as Product)];
+      return isNewestFirst ? oldestFirst.reverse() : oldestFirst;
+    };
+    const shown = (page: number) => {
+      if (page !== 1 || moving === null) return;
+      moved.push(moving);
+      moving = null;
+    };
+    await withProducts({ places, count: () => (isCounted ? 460 : null), shown }, async sync => {
+      for (let times = 0; times < 4; times++) {
+        for (const id of [5, 160, 300, 410]) all[id - 1] = { id, name: `edit ${((edits++ + 7) * 389) % 997}` };
+        await sync();
+      }
+      for (const id of [151, 252]) {
+        moving = id;
+        const { stored, complete } = await sync();
+        expect(stored.includes(id) || !complete).toBe(true);
+        expect((await sync()).stored).toEqual(idsOf(all));
+      }
+    });
+  },
+);
+
+test('a list that moves a row while it is read for the first time is not complete without it', async () => {
+  const all = products(1, 460);
+  let places: readonly Product[] = all;
+  const shown = (page: number) => {
+    if (page === 1) places = [...all.filter(({ id }) => id !== 151), all[150] as Product];
+  };
+  await withProducts({ places: () => [...places].reverse(), count: () => 460, shown }, async sync => {
+    const { stored, complete } = await sync();
+    expect(stored.length === 460 || !complete).toBe(true);
   });
 });
