@@ -8,6 +8,10 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 interface Product {
   readonly id: number;
   readonly name: string;
+  readonly price: number;
+  readonly description: string;
+  readonly type: string;
+  readonly tax_rate: number;
 }
 
 /** How the source pages its products. */
@@ -25,8 +29,21 @@ interface Paging {
   readonly shown?: (page: number) => void;
 }
 
+/** No field rises or falls with the id. */
+function product(id: number, number = id): Product {
+  const value = (number * 389) % 997;
+  return {
+    id,
+    name: `name ${value}`,
+    price: value,
+    description: `text ${value}`,
+    type: value % 3 === 0 ? 'service' : 'product',
+    tax_rate: value,
+  };
+}
+
 const products = (from: number, to: number): Product[] =>
-  Array.from({ length: to - from + 1 }, (_, at) => ({ id: from + at, name: `name ${((from + at) * 37) % 997}` }));
+  Array.from({ length: to - from + 1 }, (_, at) => product(from + at));
 
 /** `sync` returns the ids that are stored, whether the list is called complete as of this sync, and the requests that it took. */
 async function withProducts(
@@ -175,9 +192,10 @@ test.each(HIDDEN_SORTS)(
       moved.push(moving);
       moving = null;
     };
-    await withProducts({ places, count: () => (isCounted ? 460 : null), shown }, async sync => {
+    await withProducts({ places, count: () => (isCounted ? all.length : null), shown }, async sync => {
       for (let times = 0; times < 4; times++) {
-        for (const id of [5, 160, 300, 410]) all[id - 1] = { id, name: `edit ${((edits++ + 7) * 389) % 997}` };
+        for (const id of [5, 160, 300, 410]) all[id - 1] = product(id, 500 + edits++);
+        all.push(product(all.length + 1));
         await sync();
       }
       for (const id of [151, 252]) {
