@@ -47,6 +47,7 @@ export interface Resource extends List {
   /** Rows that are missing, as far as known; null after every commit. */
   missing: readonly MissingRow[] | null;
   total: number | null | undefined;
+  accountedAt: number | undefined;
   /** What the source counted in the windows read last, the newest last. */
   countedWindows: readonly CountedWindow[];
   /** The longest reading of a window that came without a count lately, and when it was granted (epoch ms). */
@@ -81,6 +82,7 @@ export async function openResource(
     untoldUpdates: 0,
     missing: null,
     total: undefined,
+    accountedAt: undefined,
     countedWindows: [],
     shownLately: null,
     leftOut: [],
@@ -99,6 +101,7 @@ export async function refreshResource(db: Db, resource: Resource): Promise<void>
   resource.missing = null;
   resource.untoldUpdates = 0;
   resource.total = undefined;
+  resource.accountedAt = undefined;
   resource.shownLately = null;
   resource.leftOut = [];
 }

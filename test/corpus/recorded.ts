@@ -132,6 +132,8 @@ export function listOf({ resource, traits, entries, total }: RecordedList): List
     strategy: strategyFor(profile, job),
     entries: new Map(entries.map(entry => [entry[0], entryOf(entry)])),
     total: total === 'unasked' ? undefined : total,
+    // The recorder's engine let neighbours confirm whatever the source counted.
+    accountedAt: Number.POSITIVE_INFINITY,
   };
 }
 

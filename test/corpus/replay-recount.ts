@@ -26,6 +26,7 @@ export function replayRecount(recorded: RecordedRecount): { was: unknown; is: un
       rows: resultOf<{ rows: number }>('countRows')?.rows ?? 0,
       quarantined: resultOf<number>('countQuarantined') ?? 0,
       lackedByCover: lacked.length,
+      missing: missing.length,
     };
     const found = hiddenRows(known, { counted: countedFirst(task.counted), countAsked: task.recounted }, held);
     return found === 'none' ? 'done' : found === 'ask again' ? found : found.trait;

@@ -2,7 +2,15 @@ import { DAY, stampMs } from '../../clock.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
-import { type List, lagOf, oldestProof, partition, unfilteredFor, unfilteredReadAt } from '../coverage/list.ts';
+import {
+  type List,
+  lagOf,
+  oldestProof,
+  partition,
+  requestsForAll,
+  unfilteredFor,
+  unfilteredReadAt,
+} from '../coverage/list.ts';
 import { unreadBeside } from '../coverage/targeted.ts';
 import { confirmationOf, isInDoubt } from '../deletion/is-deleted.ts';
 import { mayShowAgain } from '../profile/observe-address.ts';
@@ -127,13 +135,16 @@ function questionFor({ profile, strategy }: List, row: MissingRow, now: number):
 const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
   shownAt !== null && now - stampMs(shownAt) < DAY;
 
-function unfilteredQuestion(what: 'newest end' | 'all', { state }: PlanFacts['wish']): Choice | null {
+/** Among what was asked once more for a cover: the unfiltered list. */
+const NEWEST = sliceText({ by: 'newest' });
+
+function unfilteredQuestion(what: 'newest end' | 'all', { list, wish: { kind, state } }: PlanFacts): Choice | null {
   const slice: Slice = { by: 'newest' };
   if (what === 'newest end') return single(slice);
-  // One try for each task.
-  return state.tries.has(sliceText(slice))
-    ? null
-    : { ...single(slice), answers: Number.POSITIVE_INFINITY, asks: 'all' };
+  // One try for each task that can pay for it.
+  const isPaid = kind !== 'sync' || state.readsAll === true || requestsForAll(list) <= state.allowance;
+  const mayAsk = isPaid && !state.coverAsked.has(NEWEST);
+  return mayAsk ? { ...single(slice), answers: Number.POSITIVE_INFINITY, asks: 'all' } : null;
 }
 
 /**
@@ -153,9 +164,10 @@ function confirmByCover(facts: PlanFacts): Choice | null {
   if (lacking.length === 0 && slices.some(({ countsFrom }) => countsFrom !== null)) return null;
   const candidates = lacking.length > 0 ? lacking : parts;
   // Ranges of ids are cut anew at each reading: the number of parts bounds how often they are asked for.
-  if (coverAsked.size > 0 && (lacking.length === 0 || coverAsked.size >= parts.length)) return null;
+  const again = coverAsked.size - Number(coverAsked.has(NEWEST));
+  if (again > 0 && (lacking.length === 0 || again >= parts.length)) return null;
   const unfiltered = unfilteredFor(list);
-  if (unfiltered !== null && unfilteredReadAt(list) < since) return unfilteredQuestion(unfiltered, wish);
+  if (unfiltered !== null && unfilteredReadAt(list) < since) return unfilteredQuestion(unfiltered, facts);
   // Where a count concludes, what one more window leaves out would seem to be missing just before.
   if (lacking.length === 0 && countsAfterCover(list)) return null;
   const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;

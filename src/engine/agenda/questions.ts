@@ -1,6 +1,6 @@
 import { HOUR, stampMs } from '../../clock.ts';
 import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
-import { partition, watched } from '../coverage/list.ts';
+import { partition, requestsForAll, watched } from '../coverage/list.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { sliceText } from '../slices/slice.ts';
 import { changeRate, pooledPrior } from './change-rates.ts';
@@ -133,10 +133,15 @@ function confirmQuestion(facts: AgendaFacts): Unscored[] {
   if (choice === null) return [];
   const { slice, asks } = choice;
   const isOfRow = typeof asks === 'object';
-  const row = missing.find(({ key }) => !isOfRow || key === asks.row) as MissingRow;
+  // What is asked beside the rows themselves is asked for the oldest.
+  const row = (missing.find(({ key }) => isOfRow && key === asks.row) ?? missing[0]) as MissingRow;
   const tried = attempts?.get(row.key);
   const hours = hoursSince(Math.max(stampMs(row.since), tried?.at ?? 0), now);
-  const requests = isOfRow ? 1 : Math.max(list.entries.get(sliceText(slice))?.requests ?? 1, 1);
+  const requests = isOfRow
+    ? 1
+    : asks === 'all'
+      ? requestsForAll(list)
+      : Math.max(list.entries.get(sliceText(slice))?.requests ?? 1, 1);
   // What was in vain before is half as likely to settle it now.
   const changes = isOfRow ? 0.5 ** (tried?.times ?? 0) : missing.length;
   const why = isOfRow ? `tells whether row ${asks.row} is gone` : CONFIRMS;

@@ -56,8 +56,7 @@ export async function concludeProven(
   if (doubt) return doubt.instead;
   if (lacked.length > 0) {
     const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
-    const reading = { slice, startedAt, mayBe, half, counted: slice.by === 'id' ? (step.total ?? null) : null };
-    await settleLacked(tx, effects, task, reading, lacked, counts);
+    await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
     if (step.unreadable.length >= lacked.length && lacked.some(isUnreadable) && !task.reportOnly)
       await failIfUnreadable(tx, effects, task, slice, step.unreadable.length);
   }
@@ -86,7 +85,7 @@ export async function concludeProven(
   return null;
 }
 
-/** Why the stored rows that a reading lacked may be there all the same, and what follows instead; null if they are missing. */
+/** Why the stored rows that a window lacked may be there all the same, and what follows instead; null if they are missing. */
 async function doubtIn(
   tx: Transaction,
   effects: TransactionEffects,
@@ -96,8 +95,7 @@ async function doubtIn(
 ): Promise<{ instead: End | null } | null> {
   const { resource, task, end } = step;
   const { slice, narrow = [], asked, ifLeftOut, ifLacking } = end;
-  if (lacked.length === 0) return null;
-  if (slice.by !== 'date') return ifLacking ? { instead: ifLacking } : null;
+  if (lacked.length === 0 || slice.by !== 'date') return null;
   // What may have come as an unreadable record need not have been left out, and is not deleted for this reading.
   const absent = lacked.filter(row => !isUnreadable(row));
   const days = absent.length > 0 && (narrow.length > 0 || ifLeftOut) ? await daysOf(tx, step, absent) : null;

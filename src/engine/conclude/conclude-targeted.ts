@@ -30,6 +30,7 @@ export async function concludeTargeted(
   const lacked =
     value === null ? [] : (await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })).lacked;
   const entry = watchedEntry(resourceIn(effects), slice);
+  // All of the list was read, not only its newest end.
   if (entry && slice.by === 'newest' && end.complete)
     changeCoverage(effects, { put: [{ ...entry, readAt: at, provenAt: at }] });
   else if (entry) {

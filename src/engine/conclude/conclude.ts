@@ -7,6 +7,7 @@ import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/store
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { pageSize, partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
+import { asksBeside } from '../coverage/targeted.ts';
 import {
   contradictions,
   leftOutRow,
@@ -31,7 +32,7 @@ import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
 import type { Ended, Written } from './ended.ts';
-import { membersOf, remove } from './settle-missing.ts';
+import { membersOf, remove, settleCount } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
@@ -55,6 +56,8 @@ export async function conclude(
       resource.lagMs,
     ))
       await remember(tx, effects, task, observed);
+  if (!task.reportOnly && resource.holdsMissing && step.total != null && asksBeside(resource) && showsNewest(step))
+    await settleCount(tx, effects, task, { counted: step.total, at: stampMs(startOf(step) as string) });
   const keys = keepPosition(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (!end) return;
@@ -69,6 +72,9 @@ export async function conclude(
   if (doubtedCount !== null && isShown && !task.reportOnly && settlesDoubt(resourceIn(effects), step.slice))
     await remember(tx, effects, task, countAgrees(doubtedCount));
 }
+
+const showsNewest = ({ slice, end }: Step): boolean =>
+  slice.by === 'newest' || (end?.kind === 'proven' && end.slice.by === 'id' && end.slice.to === null);
 
 /** Stores the position of the reading, or removes it at the end. Returns all keys that the reading showed. */
 function keepPosition({ readings }: TransactionEffects, step: Step, shown: readonly string[]): readonly string[] {
@@ -246,8 +252,7 @@ async function settleSeen(
   for (const { row, due } of contradictions(list, slice, seen, doubts)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
-    if (forgotten.length === 0) continue;
     changeCoverage(effects, { put: due });
-    effects.events.push([task, { kind: 'contradicted', slice: row.slice, rows: [row.key, ...forgotten] }]);
+    effects.events.push([task, { kind: 'contradicted', slice: row.slice, rows: forgotten }]);
   }
 }

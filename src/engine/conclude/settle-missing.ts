@@ -96,7 +96,7 @@ export async function unreadableIn(
   return ({ key, storedAt }) => (appeared > Math.max(storedAt, proven) || inDoubt.has(key) ? 'new' : 'old');
 }
 
-/** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. `counted`: rows of the list by its answer. */
+/** Marks the rows that a reading lacked as missing, and deletes those whose claims prove it. */
 export async function settleLacked(
   tx: Transaction,
   effects: TransactionEffects,
@@ -104,10 +104,9 @@ export async function settleLacked(
   {
     slice,
     startedAt,
-    counted = null,
     mayBe = () => undefined,
     half = false,
-  }: Pick<FullReading, 'slice' | 'startedAt'> & { counted?: number | null; mayBe?: MayBe; half?: boolean },
+  }: Pick<FullReading, 'slice' | 'startedAt'> & { mayBe?: MayBe; half?: boolean },
   rows: readonly LackedRow[],
   counts: Counts,
 ): Promise<void> {
@@ -130,17 +129,24 @@ export async function settleLacked(
       ...row,
       unread: unread.has(row.key),
     }));
-    const isGone = (list: ListClaims) => claims.filter(row => isDeleted(row, list, resource.strategy));
-    const list =
-      counted !== null && isGone(UNCOVERED).length > 0 ? await claimCount(tx, task, resource, counted) : UNCOVERED;
-    const deleted = isGone(list).map(({ key }) => key);
+    const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }
 }
 
-async function claimCount(tx: Transaction, task: Task, resource: Resource, counted: number): Promise<ListClaims> {
-  const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
-  return { ...UNCOVERED, count: await countOf(tx, resource, task, { counted, missing: missing.length }) };
+/** An answer of the newest end counted the list: notes if that accounts for all missing rows, so that none of them is there. */
+export async function settleCount(
+  tx: Transaction,
+  { resource, afterCommit }: TransactionEffects,
+  task: Task,
+  { counted, at }: { readonly counted: number; readonly at: number },
+): Promise<void> {
+  const missing = (await listMissing(tx, placeOf(resource), resource.table, resource.strategy)).length;
+  const { left } = await countOf(tx, resource, task, { counted, missing });
+  if (counted > left) return;
+  afterCommit.push(() => {
+    resource.accountedAt = at;
+  });
 }
 
 /** Missing rows that may still show beside their own place. */
@@ -282,8 +288,10 @@ export async function failIfUnreadable(
   slice: Slice,
   records: number,
 ): Promise<void> {
-  const { missing, lost, limit } = await readRowLossLimit(tx, resource.table, placeOf(resource));
-  if (lost + missing <= limit) return;
+  const { limit } = await readRowLossLimit(tx, resource.table, placeOf(resource));
+  const rows = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
+  const missing = rows.filter(row => row.unreadable).length;
+  if (missing <= limit + task.state.accepted) return;
   const where = `${resource.name} "${sliceText(slice)}"`;
   const message = `${where}: ${records} records came without an id that can be read, and ${missing} stored rows are missing. None of them was deleted.`;
   const next = 'See: sluice quarantine. The next run continues once the source shows the ids as before.';

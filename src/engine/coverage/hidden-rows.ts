@@ -7,6 +7,8 @@ export interface Accounted {
   readonly rows: number;
   readonly quarantined: number;
   readonly lackedByCover: number;
+  /** Stored rows that are missing, whatever may confirm that they were deleted. */
+  readonly missing: number;
 }
 
 /** How many rows the source counted, and when (epoch ms). */
@@ -64,10 +66,11 @@ export function hiddenRows(
   task: { readonly counted: Counted | null; readonly countAsked: boolean },
   accounted: Accounted,
 ): 'none' | 'ask again' | Observation {
-  const rows = accounted.rows + accounted.quarantined - accounted.lackedByCover;
+  const isById = list.strategy.partition === 'id';
+  const rows = accounted.rows + accounted.quarantined - (isById ? accounted.missing : accounted.lackedByCover);
   const { total } = list;
   const isAccountedFor = total != null && total <= rows;
-  if (list.strategy.partition === 'id') {
+  if (isById) {
     if (isAccountedFor || total == null) return 'none';
     const { end } = list.profile;
     const evidence = `the source counts ${total} rows, its pages showed ${rows}`;

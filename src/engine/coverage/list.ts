@@ -14,6 +14,8 @@ export interface List {
   readonly entries: ReadonlyMap<string, Entry>;
   /** Rows that the source counted in the whole list when last asked; null where it does not count, undefined before. */
   readonly total: number | null | undefined;
+  /** As of when it counted no more rows than are stored and not missing (epoch ms), as far as known: then no missing row is there. */
+  readonly accountedAt?: number | undefined;
   /** How far an answer may lag behind the source, in milliseconds. Default: not at all. */
   readonly lagMs?: number;
 }
@@ -68,6 +70,9 @@ export const pageSize = ({ profile }: Pick<List, 'profile'>, unknown = 100): num
 
 /** Requests that a reading of so many rows takes. */
 export const requestsFor = (list: List, rows: number): number => Math.max(Math.ceil(rows / pageSize(list)), 1);
+
+/** Requests that a reading of all of its rows takes, at least. */
+export const requestsForAll = (list: List): number => requestsFor(list, rowsProven(list));
 
 /** The list is there, or must be: what was read once does not cease to be offered. */
 export const isOffered = (list: List): boolean =>

@@ -19,7 +19,7 @@ export const asksBeside = (list: List): boolean => confirmsByWatched(list) || co
 
 /**
  * What has to lack a missing row, too, and was not read since it went missing; null where there is nothing. The list of a watched value may show
- * what the list itself leaves out, such as open tickets of last year; the newest end may show a row that has left the order of ids.
+ * what the list itself leaves out, such as open tickets of last year; the newest end may show a row that has left the order of ids, and counts it.
  */
 export function unreadBeside(
   list: List,
@@ -29,12 +29,10 @@ export function unreadBeside(
   if (value !== null && confirmsByWatched(list) && !isRead(watchedEntry(list, value)?.readAt)) return value;
   if (!confirmsByNewest(list)) return null;
   const newest = newestEnd(list);
-  return isRead(newest.readAt) ? null : newest.slice;
+  return isRead(list.total == null ? newest.readAt : list.accountedAt) ? null : newest.slice;
 }
 
-/** Where the list is counted, that is left to the count. */
-const confirmsByNewest = ({ strategy, total }: List): boolean =>
-  strategy.confirmation === 'neighbours' && total === null;
+const confirmsByNewest = ({ strategy }: List): boolean => strategy.confirmation === 'neighbours';
 
 /** A watched slice was read at `at` (epoch ms), and showed so many rows. */
 export function readTargeted(

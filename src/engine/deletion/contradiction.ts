@@ -71,7 +71,7 @@ export function shownByAddress(
   doubts: (slice: string) => number,
 ): Observation | null {
   const [row] = slice.by === 'one' ? seen : [];
-  if (row && row.at - row.since >= DAY) return hidesDeletion(row.key, 'it for a day');
+  if (row && row.readings > 1 && row.at - row.since >= DAY) return hidesDeletion(row.key, 'it for a day');
   const isLackedStill = row && (row.readings > 1 || doubts(row.slice) >= MOST_DOUBTS);
   return isLackedStill ? addressShows(row.key, row.since) : null;
 }

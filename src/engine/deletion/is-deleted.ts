@@ -70,14 +70,11 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
     case 'value':
       return isLackedByRelated(row, lacks, strategy);
     case 'neighbours':
-      return !row.unread && lacks.length > 1 && lacks.at(-1)?.slice.by === 'id' && isAccountedFor(list.count);
+      return !row.unread && lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
     case 'cover':
       return !row.unread && isLackedByCover({ ...row, lacks }, list) && countsNoMore(list, strategy);
   }
 }
-
-/** A row that has only moved, out of the order of ids, is still counted. */
-const isAccountedFor = (count: Count | null): boolean => count === null || count.counted <= count.left;
 
 /** The readings that cannot have shown the row as a record that could not be read. */
 function withoutDoubt(lacks: readonly Lack[]): readonly Lack[] {
@@ -139,5 +136,5 @@ export function isLackedByCover(
  */
 function countsNoMore({ count }: ListClaims, { partition }: Strategy): boolean {
   if (partition !== 'date' || count === null) return true;
-  return count.counted === count.countedBefore && isAccountedFor(count);
+  return count.counted === count.countedBefore && count.left >= count.counted;
 }

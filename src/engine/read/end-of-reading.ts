@@ -16,7 +16,6 @@ export function contextOf(
   reading: Reading,
   answer: PageAnswer | null,
 ): ReadingContext {
-  const isTriedAgain = (state.tries.get(sliceText(plan.slice)) ?? 0) > 0;
   return {
     isSingleBody: isSingleBody(resource.profile),
     looksCut: answer !== null && mayBeCut(resource, answer, plan.slice),
@@ -24,9 +23,7 @@ export function contextOf(
     mayLackIds: isContentKeyed(resource.table),
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
-    cutsIfCountDiffers: plan.gathered === true || isTriedAgain,
-    // Behind a count that is old lie the rows that are lacking, or new ones.
-    doubtsCount: isTriedAgain || resource.holdsMissing || resource.profile.order === 'id-asc',
+    cutsIfCountDiffers: plan.gathered === true || (state.tries.get(sliceText(plan.slice)) ?? 0) > 0,
     mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostUncounted(resource, plan.slice) : null,
   };
 }
@@ -35,12 +32,8 @@ export function contextOf(
 export function endOf(plan: PageReading, outcome: ReadingOutcome, startedAt: string): End {
   if (plan.measures) return plan.whenRead(startedAt);
   switch (outcome.kind) {
-    case 'complete': {
-      const end = plan.whenRead(startedAt, outcome.reached ?? undefined);
-      if (end.kind !== 'proven' || !outcome.reached?.endsFull) return end;
-      // The next try asks for the page behind.
-      return { ...end, ifLacking: unproven('its last page was full, and its count may be old', startedAt) };
-    }
+    case 'complete':
+      return plan.whenRead(startedAt, outcome.reached ?? undefined);
     case 'cut':
       if (!plan.cut) throw new Error(`"${sliceText(plan.slice)}" cannot be cut`);
       return plan.cut(outcome.total, outcome.shown);

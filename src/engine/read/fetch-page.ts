@@ -147,13 +147,13 @@ export async function fetchListInstead(reader: Reader, task: Task, error: Sluice
   return answer.requests;
 }
 
-/** A page behind the end of the list by its count. A source may refuse it: then nothing lies there. `grantedAt`: of the page before. */
+/** A page behind the end of the list by its count. A source may refuse it, or fail at it: then the count stands. `grantedAt`: of the page before. */
 export function fetchBehind(
   question: ListQuestion,
   { grantedAt, ...address }: { readonly page: number; readonly limit: number; readonly grantedAt: string },
 ): Promise<PageAnswer> {
   return fetchPage(question, { ...address, flexible: false }).catch((error: unknown) => {
-    if (!isKind(error, 'refused') || error.status === 403) throw error;
+    if (!isKind(error, 'refused', 'unavailable')) throw error;
     return { ...address, rows: [], meta: undefined, grantedAt, requests: 0, release: () => undefined };
   });
 }

@@ -39,7 +39,8 @@ export async function* readCount(reader: Reader, task: Task): AsyncGenerator<Ste
   const hasWindows = dates !== undefined && strategy.partition === 'date';
   const before = hasWindows && profile.counts === null ? await count({ by: 'newest' }, {}) : undefined;
   const inWindows = before === undefined ? undefined : await countWindows().catch(unlessRefused);
-  const reading = readNewest(reader, task, 1);
+  // New rows may have begun another page at the end of an ascending list.
+  const reading = readNewest(reader, task, profile.order === 'id-asc' ? 2 : 1);
   for (let next = await reading.next(); !next.done; ) {
     const step = next.value;
     const isComparable = before !== undefined && inWindows !== undefined && before === step.total;

@@ -1,3 +1,4 @@
+import { isKind } from '../../errors.ts';
 import { countPages } from '../../source/paging/page-count.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
 import { oldestProof } from '../coverage/list.ts';
@@ -6,10 +7,12 @@ import type { Resource } from '../resource.ts';
 import { wholeTime } from '../slices/date-windows.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { unproven } from './end-of-reading.ts';
 import { fetchPage, firstLimit, type PageAnswer, type Reader } from './fetch-page.ts';
 import { knownRows, mayBeCut, observeAnswer } from './observe-answer.ts';
 import { parseRows } from './parse-rows.ts';
-import type { Committed, Step } from './step.ts';
+import { readPages } from './read-pages.ts';
+import type { Committed, End, Step } from './step.ts';
 
 const NEWEST_END: Slice = { by: 'newest' };
 
@@ -58,6 +61,18 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     if (isLast || !(bringsNews || isOldEnd)) return;
     page = next;
     previous = answer;
+  }
+}
+
+/** Reads the unfiltered list from its newest end to the other. Some sources refuse pages beyond a depth: then the reading shows nothing in full. */
+export async function* readAll(reader: Reader, task: Task, startedAt: string): AsyncGenerator<Step> {
+  const whenRead = (startedAt: string): End => ({ kind: 'targeted', complete: true, startedAt });
+  try {
+    yield* readPages(reader, task, { slice: NEWEST_END, query: {}, whenRead });
+  } catch (error) {
+    if (!isKind(error, 'refused')) throw error;
+    const nothing = { rows: [], bad: [], requests: 0, release: () => undefined };
+    yield { ...nothing, resource: task.resource, task, slice: NEWEST_END, end: unproven(error.message, startedAt) };
   }
 }
 

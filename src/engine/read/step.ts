@@ -54,10 +54,7 @@ export type End =
       readonly startedAt: string;
       readonly narrow?: readonly Edge[];
       readonly reached?: Reached | undefined;
-      /**
-       * What follows instead if stored rows are lacking: without a count, the source may show fewer rows at once than before; with one, behind a full
-       * last page, the count may be old.
-       */
+      /** What follows instead if a window without a count lacks stored rows: the source may show fewer rows at once than before. */
       readonly ifLacking?: End | undefined;
       /** The days that a window was asked for by. */
       readonly asked?: AskedDays;

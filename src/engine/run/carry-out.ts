@@ -240,5 +240,5 @@ async function accountedRows({ database: { kysely } }: Engine, resource: Resourc
   const { table } = resource;
   const { rows } = await countRows(kysely, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
-  return { rows, quarantined, lackedByCover: lackedByCover(resource) };
+  return { rows, quarantined, lackedByCover: lackedByCover(resource), missing: resource.missing?.length ?? 0 };
 }

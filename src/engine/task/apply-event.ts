@@ -36,7 +36,7 @@ export const EVENTS = {
     const beginsCover = confirmsFrom !== undefined && confirmsFrom > (state.covers.at(-1) ?? 0);
     const taken = { targets, ...(beginsCover && { covers: [...state.covers, confirmsFrom] }) };
     if (asks === 'count') return { ...taken, countAsked: true };
-    if (asks === 'cover') return { ...taken, coverAsked: withAll(state.coverAsked, text) };
+    if (asks === 'cover' || asks === 'all') return { ...taken, coverAsked: withAll(state.coverAsked, text) };
     if (asks === 'length') return { ...taken, done: withAll(state.done, text) };
     return typeof asks === 'object' ? { ...taken, asked: withAll(state.asked, [asks.row]) } : taken;
   },

@@ -78,8 +78,6 @@ export interface PageContext {
   readonly mayLackIds: boolean;
   /** The slice can be cut into smaller ones. */
   readonly canCut: boolean;
-  /** A full last page does not end a counted list, as the count may be old: the page behind it does. */
-  readonly doubtsCount?: boolean;
 }
 
 export type PageVerdict =
@@ -137,7 +135,7 @@ export function startPager(rules: PagerRules, from: Partial<Omit<Pager, 'rules' 
 /** The next pass over the list, from its first page. A first page that lacked rows made the list seem to have more pages than it has. */
 export const startPass = (pager: Pager): Pager => ({
   ...pager,
-  totalPages: countPages(pager.count, pager.longest, pager.rules.maxPages) ?? pager.totalPages,
+  totalPages: countPages(pager.count, pager.longest, pager.rules.maxPages) ?? lastByCount(pager),
   page: 1,
   pass: pager.pass + 1,
   shown: keySet(),
@@ -148,6 +146,9 @@ export const startPass = (pager: Pager): Pager => ({
   goesBehind: false,
 });
 
+const lastByCount = ({ totalPages, goesBehind }: Pager): number | null =>
+  totalPages !== null && goesBehind ? totalPages - 1 : totalPages;
+
 /** The pages to ask for now, side by side if there are several; none where all were read. */
 export function pagesToAsk({ page, totalPages, rules }: Pager): number[] {
   if (totalPages === null || rules.count === 'each') return [page];
@@ -155,7 +156,10 @@ export function pagesToAsk({ page, totalPages, rules }: Pager): number[] {
 }
 
 /** Takes an answer in. Pages that were asked for side by side are taken in their order. */
-export function takePage(pager: Pager, page: ListPage, context: PageContext): TakenPage {
+export function takePage(pager: Pager, given: ListPage, context: PageContext): TakenPage {
+  // Behind its end, a list may show its last page again.
+  const isAgain = pager.goesBehind && pager.previous !== null && repeats(pager.previous, given);
+  const page = isAgain ? { ...given, rows: 0, keys: [] } : given;
   if (!pager.asksAgain && isDoubtful(pager, page, context)) {
     const again = { pager: { ...pager, asksAgain: true }, verdict: { kind: 'ask again' } } as const;
     return { ...again, fresh: [], news: 0, repeatsFirst: false, isDuplicate: false };
@@ -170,17 +174,13 @@ export function takePage(pager: Pager, page: ListPage, context: PageContext): Ta
     : takeOpenEnded(next, pager.previous, page, context);
 }
 
-/** A full page that ends the list by its count; what lies behind it is unknown. */
-export const endsFull = (
-  { totalPages, goesBehind }: Pager,
-  { rows }: Pick<ListPage, 'rows'>,
-  { fullPage }: Pick<PageContext, 'fullPage'>,
-): boolean => totalPages !== null && !goesBehind && rows >= fullPage;
-
-function goBehind(taken: TakenPage, page: ListPage, context: PageContext): TakenPage {
+/** A full page does not end a counted list, as the count may be old: the page behind it does. */
+function goBehind(taken: TakenPage, { page, rows }: ListPage, { fullPage }: PageContext): TakenPage {
   const { pager, verdict } = taken;
-  if (verdict.kind !== 'end of list' || !context.doubtsCount || !endsFull(pager, page, context)) return taken;
-  return { ...taken, pager: { ...pager, totalPages: page.page + 1, goesBehind: true }, verdict: { kind: 'more' } };
+  const isOpen = verdict.kind === 'end of list' && pager.totalPages !== null && !pager.goesBehind && rows >= fullPage;
+  return isOpen
+    ? { ...taken, pager: { ...pager, totalPages: page + 1, goesBehind: true }, verdict: { kind: 'more' } }
+    : taken;
 }
 
 /** An empty page where there should be rows: an answer that lost its rows is likelier. */
@@ -239,6 +239,13 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
   if (repeatsFirst) return { ...taken, pager: next, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
   const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
   const steady = pager.steady && !moved;
+  if (pager.goesBehind && page.rows === 0 && page.page === pager.totalPages)
+    return {
+      ...taken,
+      pager: { ...next, steady },
+      verdict: { kind: 'end of list', pages: page.page - 1 },
+      repeatsFirst,
+    };
   const lacksPage = pager.lacksPage || page.rows === 0;
   return {
     ...taken,

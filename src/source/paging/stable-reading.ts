@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type KeySet, keySet } from './key-set.ts';
 import {
-  endsFull,
   type ListPage,
   type PageContext,
   type Pager,
@@ -66,8 +65,6 @@ export interface Reached {
   readonly last: string;
   /** The source's own count says so, too. */
   readonly counted: boolean;
-  /** It says so of a full page, and the page behind it was not asked for: the count may be old. */
-  readonly endsFull?: boolean;
 }
 
 export type ReadingOutcome =
@@ -117,7 +114,11 @@ export function startReading(
   const { page, totalPages, totalRecords, limit, startedAt } = stored;
   const seen = keySet(stored.keys);
   return {
-    pager: startPager(rules, { page, totalPages, totalRecords, seen, pass: stored.before === null ? 1 : 2 }),
+    pager: startPager(rules, {
+      ...{ page, totalPages, totalRecords, seen },
+      pass: stored.before === null ? 1 : 2,
+      goesBehind: totalRecords !== null && seen.size >= totalRecords,
+    }),
     limit,
     before,
     // What this pass showed before the restart is unknown.
@@ -254,7 +255,7 @@ function outcomeAtEnd(reading: Reading, context: ReadingContext): ReadingOutcome
   const { steady, seen, totalPages, totalRecords } = reading.pager;
   if (!steady) return { kind: 'unsteady' };
   if (totalRecords === null || seen.size === totalRecords)
-    return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading, context) };
+    return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading) };
   // Where equal dates come in no fixed order, rows slip between pages, but not within one.
   if ((totalPages ?? 1) > 1 && context.cutsIfCountDiffers && context.canCut)
     return { kind: 'cut', total: totalRecords, shown: seen.size };
@@ -269,17 +270,10 @@ const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
   return newest;
 };
 
-function reachedBy({ pager, forgot, last }: Reading, context: ReadingContext): Reached {
-  const { seen, shown, totalPages, previous } = pager;
+function reachedBy({ pager: { seen, shown, totalPages }, forgot, last }: Reading): Reached {
   // The passes agree, so that the one before showed as many.
   const rows = forgot ? seen.size : shown.size;
-  const isFull = previous !== null && endsFull(pager, previous, context);
-  return {
-    rows: last === null ? null : rows,
-    last: last ?? '',
-    counted: totalPages !== null,
-    ...(isFull && { endsFull: true }),
-  };
+  return { rows: last === null ? null : rows, last: last ?? '', counted: totalPages !== null };
 }
 
 function some(keys: KeySet, is: (key: string) => boolean): boolean {

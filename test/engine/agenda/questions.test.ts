@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import customers from '../../../jobs/customers.ts';
+import products from '../../../jobs/products.ts';
 import { HOUR } from '../../../src/clock.ts';
 import type { Progress, Wish } from '../../../src/engine/agenda/choice.ts';
 import { type AgendaFacts, type Question, questionsOf } from '../../../src/engine/agenda/questions.ts';
-import { partition, watched } from '../../../src/engine/coverage/list.ts';
+import { type List, partition, watched } from '../../../src/engine/coverage/list.ts';
+import { sortableFields } from '../../../src/engine/job.ts';
 import { overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
 import { anEntry } from './an-entry.ts';
 import { anyFacts, NOW, WHOLE } from './any-facts.ts';
@@ -143,4 +145,19 @@ test('the oldest missing row is asked for by its address, for one request, and i
   const wish = withState(facts, { asked: new Set(['7']) });
   const [next] = questionsOf({ ...facts, missing, now, wish }).filter(({ choice }) => choice.asks !== undefined);
   expect(next?.choice.slice).toEqual({ by: 'one', key: '8' });
+});
+
+test('the newest end of a list in the order of ids is asked for before the neighbours of a missing row, counted or not', () => {
+  const byIdOnly = { order: 'id-desc', edits: 'in place', 'not ordered by': sortableFields(products).join() };
+  const { facts } = paperList(products, [{ rate: 1, requests: 1 }], byIdOnly);
+  const missing = [{ key: '7', slice: 'id ..', since: stampOf(START + HOUR), value: null }];
+  const now = START + 3 * HOUR;
+  const asks = (list: Partial<List>) => {
+    const given = { ...facts, list: { ...facts.list, ...list }, missing, now };
+    const [first] = questionsOf(given).filter(({ choice }) => choice.asks !== undefined);
+    return first && [sliceText(first.choice.slice), first.choice.asks, first.waiting];
+  };
+  const waiting = { changes: 1, hours: 2 };
+  for (const total of [null, 100]) expect(asks({ total })).toEqual(['id ..', { row: 'id ..' }, waiting]);
+  expect(asks({ total: 100, accountedAt: START + 2 * HOUR })).toEqual(['id 7..7', { row: '7' }, waiting]);
 });

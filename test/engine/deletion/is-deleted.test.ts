@@ -83,14 +83,6 @@ describe('a row of a list ordered by id, in which edited rows keep their place',
   });
 });
 
-test('a row that only left the order of ids, as the list counts more than is stored without it, is kept', () => {
-  const byId = strategy('neighbours', { partition: 'id' });
-  const twice = row({ lacks: lacks(['id 1..9', 1], ['id 5..8', 2]) });
-  const deletes = (counted: number) =>
-    isDeleted(twice, covered(null, { counted, countedBefore: null, left: 100 }), byId);
-  expect([deletes(99), deletes(100), deletes(101)]).toEqual([true, true, false]);
-});
-
 test('a row that the list of its watched value may still show is kept', () => {
   const twice = { lacks: lacks(['id 1..9', 1], ['id 5..8', 2]) };
   const byId = strategy('neighbours', { partition: 'id' });

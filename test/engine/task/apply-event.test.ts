@@ -86,7 +86,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
     [{ choice: choose('count'), targets }, { countAsked: true }],
     [{ choice: choose('length'), targets }, { done: new Set([A, B]) }],
     [{ choice: choose('cover'), targets }, { coverAsked: new Set([A, B]) }],
-    [{ choice: choose('all'), targets }, {}],
+    [{ choice: choose('all'), targets }, { coverAsked: new Set([A, B]) }],
     [{ choice: choose({ row: '7' }), targets }, { asked: new Set(['1', '2', '7']) }],
     [
       { choice: { ...choose('length'), confirmsFrom: 60 }, targets },

@@ -196,8 +196,8 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
 }
 
 /**
- * The list ends with this page by its count. That is confirmed where more is known to be stored, or new rows come at the end: a count may be old,
- * and pages may be shorter than it assumes where deleted rows keep their places. The page behind then shows no further row.
+ * The list ends with this page by its count, which may be old; and pages may be shorter than it assumes, where deleted rows keep their places. So
+ * the page behind a full one, and behind any later one if more is stored, has to show no further row.
  */
 async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise<PlacedAnswer> {
   const { question, task, isDescending, behind } = reading;
@@ -205,14 +205,12 @@ async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise
   const { interval, last } = place;
   if (!place.isEnd || place.total === null || interval === null || last === null) return placed;
   const isFull = page.rows >= fullPage(task.resource, page.limit);
-  // What lies before a first page is known, so that only an old count can hide rows behind it.
-  const mayGoOn = (isFull && !isDescending) || ((isFull || page.page > 1) && (await behind(last)) > 0);
-  if (!mayGoOn) return placed;
+  if (!isFull && (page.page === 1 || (await behind(last)) === 0)) return placed;
   const behindIt = { page: page.page + 1, limit: page.limit, grantedAt: answer.grantedAt };
   const next = await fetchBehind(withoutWaiting(question), behindIt);
   const confirmed = { ...placed, answer: { ...answer, requests: answer.requests + next.requests } };
-  const goesOn = idsOf(next, task.resource.job.key)?.some(id => (isDescending ? id < last : id > last)) ?? false;
-  if (!goesOn) return confirmed;
+  const ids = next.rows.map(raw => idOf(raw, task.resource.job.key));
+  if (!ids.some(id => id !== null && (isDescending ? id < last : id > last))) return confirmed;
   const shown: IdSlice = isDescending ? { ...interval, from: last } : { ...interval, to: openAtLast(last) };
   return { ...confirmed, place: { ...place, isEnd: false, interval: shown } };
 }
@@ -269,13 +267,13 @@ const onlyRow = ({ rows, bad, keys, fields, last }: ParsedRows, key: string): Pa
 /** Every row's id counts, also of one that does not parse; a row without a readable id, and rows in no order, leave the interval in doubt. */
 function idsOf({ rows, unordered }: PageAnswer, keyField: string): bigint[] | null {
   if (unordered) return null;
-  const ids: bigint[] = [];
-  for (const raw of rows) {
-    const id = (raw as Record<string, unknown> | null)?.[keyField];
-    if ((typeof id !== 'number' && typeof id !== 'string') || !isId(String(id))) return null;
-    ids.push(BigInt(id));
-  }
-  return ids;
+  const ids = rows.map(raw => idOf(raw, keyField));
+  return ids.includes(null) ? null : (ids as bigint[]);
+}
+
+function idOf(raw: unknown, keyField: string): bigint | null {
+  const id = (raw as Record<string, unknown> | null)?.[keyField];
+  return (typeof id === 'number' || typeof id === 'string') && isId(String(id)) ? BigInt(id) : null;
 }
 
 const LIMIT_HONOURED: Observation = {

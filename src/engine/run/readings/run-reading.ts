@@ -10,7 +10,7 @@ import { readAllMonths } from '../../read/months/read-all-months.ts';
 import { readNewestMonths } from '../../read/months/read-newest-months.ts';
 import { planWindow } from '../../read/plan-window.ts';
 import { readCount } from '../../read/read-count.ts';
-import { readNewest } from '../../read/read-newest.ts';
+import { readAll, readNewest } from '../../read/read-newest.ts';
 import { readOne } from '../../read/read-one.ts';
 import { readPages } from '../../read/read-pages.ts';
 import { readTotal } from '../../read/read-total.ts';
@@ -113,12 +113,7 @@ function stepsOf(
       });
     case 'newest':
       if (choice.asks === 'count') return readCount(reader, task);
-      if (choice.asks !== 'all') return readNewest(reader, task, choice.answers);
-      return readPages(reader, task, {
-        slice,
-        query: {},
-        whenRead: startedAt => ({ kind: 'targeted', complete: true, startedAt }),
-      });
+      return choice.asks === 'all' ? readAll(reader, task, startedAt) : readNewest(reader, task, choice.answers);
     case 'total':
       return readTotal(reader, task, slice);
     case 'one':

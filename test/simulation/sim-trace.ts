@@ -1,0 +1,124 @@
+import { parseArgs } from 'node:util';
+import { createRandom, mix } from '../../sandbox/data/random.ts';
+import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
+import { variantPoints } from '../../sandbox/variants/variant-points.ts';
+import type { Variants } from '../../sandbox/variants/variants.ts';
+import { SECOND } from '../../src/clock.ts';
+import type { TestResource } from '../support/resources.ts';
+import { alone, pairOf } from './plan/choose-variants.ts';
+import { type Given, OTHERS, replay } from './plan/plan.ts';
+import { runSeed } from './play/run-seed.ts';
+import { openServer } from './play/server.ts';
+import { REGRESSIONS } from './suite/regressions.ts';
+
+/**
+ * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--others products,users|all|none] [--at-once 2]
+ * [--trace]`: plays the real engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides.
+ * `--put-back`: the clock of the database is put back during every action.
+ * `--bad-days`: the source answers wrongly during every action but the first.
+ * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
+ * pairs of variants. `--regressions`: the seeds that once failed.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '20' },
+    seed: { type: 'string', default: '1' },
+    variant: { type: 'string' },
+    faults: { type: 'string' },
+    'page-size': { type: 'string' },
+    others: { type: 'string' },
+    'at-once': { type: 'string', default: '2' },
+    only: { type: 'boolean', default: false },
+    'put-back': { type: 'boolean', default: false },
+    'bad-days': { type: 'boolean', default: false },
+    each: { type: 'boolean', default: false },
+    pairs: { type: 'string' },
+    regressions: { type: 'boolean', default: false },
+    trace: { type: 'boolean', default: false },
+  },
+});
+
+const given: Given = {
+  ...(values.variant ? { variants: parseVariants(values.variant) } : {}),
+  only: values.only,
+  ...(values['put-back'] ? { putBack: true } : {}),
+  ...(values['bad-days'] ? { badDays: true } : {}),
+  ...(values['page-size'] ? { pageSize: values['page-size'] === 'auto' ? 'auto' : Number(values['page-size']) } : {}),
+  ...(values.others ? { others: othersOf(values.others) } : {}),
+  ...(values.faults ? { faults: faultOf(values.faults) } : {}),
+};
+const first = Number(values.seed);
+const plays: { seed: number; given: Given }[] = playsOf();
+const begun = performance.now();
+const failed: number[] = [];
+let next = 0;
+let requests = 0;
+let crashes = 0;
+let slowest = 0;
+let told = begun;
+
+const server = await openServer();
+try {
+  await Promise.all(Array.from({ length: Math.max(Number(values['at-once']), 1) }, playSeeds));
+} finally {
+  await server.close();
+}
+const seconds = (performance.now() - begun) / SECOND;
+const count = plays.length;
+process.stdout.write(
+  `${count - failed.length} of ${count} seeds green in ${seconds.toFixed(0)} s (${(seconds / count).toFixed(2)} s a seed, the slowest ${(slowest / SECOND).toFixed(1)} s), ` +
+    `${requests} requests, ${crashes} processes that ended early\n`,
+);
+if (failed.length > 0) {
+  process.stdout.write(`Failed: ${failed.join(' ')}\n`);
+  process.exitCode = 1;
+}
+
+function playsOf(): { seed: number; given: Given }[] {
+  if (values.regressions) return REGRESSIONS.map(({ seed, given: its }) => ({ seed, given: its }));
+  const sets = values.each
+    ? alone()
+    : values.pairs
+      ? Array.from({ length: Number(values.pairs) }, (_, index) => pairOf(createRandom(mix(first + index, 0x9a12))))
+      : null;
+  if (sets) return sets.map((variants, index) => ({ seed: first + index, given: { ...given, variants, only: true } }));
+  return Array.from({ length: Number(values.seeds) }, (_, index) => ({ seed: first + index, given }));
+}
+
+async function playSeeds(): Promise<void> {
+  for (let play = plays[next++]; play; play = plays[next++]) {
+    const { seed } = play;
+    const lines: string[] = [];
+    const result = await runSeed(server, seed, play.given, text => { lines.push(text); process.stderr.write(text + "\n"); });
+    requests += result.requests;
+    crashes += result.crashes;
+    slowest = Math.max(slowest, result.ms);
+    tellProgress();
+    if (values.trace) process.stdout.write(`${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`);
+    if (result.problems.length === 0) continue;
+    failed.push(seed);
+    process.stdout.write(`seed ${seed}: ${replay(seed, play.given)}\n  ${JSON.stringify(result.plan.variants)}\n`);
+    for (const problem of result.problems.slice(0, 12)) process.stdout.write(`  ${problem.replaceAll('\n', '\n  ')}\n`);
+  }
+}
+
+function tellProgress(): void {
+  const now = performance.now();
+  if (now - told < 15 * SECOND) return;
+  told = now;
+  const minutes = ((now - begun) / (60 * SECOND)).toFixed(1);
+  process.stderr.write(`${next} of ${plays.length} seeds started after ${minutes} min, ${failed.length} failed\n`);
+}
+
+function faultOf(text: string): Variants['fault'] {
+  if (text in variantPoints.fault.values) return text as Variants['fault'];
+  throw new Error(`There is no fault "${text}". Faults: ${Object.keys(variantPoints.fault.values).join(', ')}.`);
+}
+
+function othersOf(text: string): TestResource[] {
+  if (text === 'none') return [];
+  const names = text === 'all' ? OTHERS : text.split(',');
+  const unknown = names.filter(name => !OTHERS.some(each => each === name));
+  if (unknown.length > 0) throw new Error(`There is no list "${unknown.join()}". Lists: ${OTHERS.join(', ')}.`);
+  return names as TestResource[];
+}
