@@ -255,5 +255,7 @@ export const faultOf = ({ variants }: Plan) => (variants.fault === 'none' ? unde
 /** Rows that the source shows in one answer, at least. */
 export function rowsPerRequest({ variants, pageSize }: Plan): number {
   const most = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
-  return pageSize === 'auto' ? most : Math.min(pageSize, most);
+  const asked = pageSize === 'auto' ? most : Math.min(pageSize, most);
+  // Half of the rows are taken out of pages.
+  return variants.pages === 'thinned' ? asked / 2 : asked;
 }
