@@ -1,6 +1,5 @@
 import { type List, pageSize } from '../coverage/list.ts';
 import { isDoubtful, measureOf, mostTogether } from '../coverage/uncounted.ts';
-import { isUnreliable } from '../profile/counts.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { daysApart } from '../slices/date-windows.ts';
@@ -39,9 +38,7 @@ export function gatherDates(list: List, best: Window, due: readonly Entry[], don
   const alone = byItself(list, best, done);
   if (alone.asks) return alone;
   const pages = isSingleBody(list.profile) || list.profile.ids === 'no' ? 1 : MOST_PAGES;
-  // A count is wrong, for one, where rows are taken out of pages after these were cut.
-  const filled = isUnreliable(list.profile.counts) ? 0.4 : 0.85;
-  const most = Math.min(pages * pageSize(list) * filled, mostTogether(list));
+  const most = Math.min(pages * pageSize(list) * 0.85, mostTogether(list));
   if (best.rows === null || best.rows > most) return alone;
   const windows = due
     .filter((entry): entry is Window => entry.slice.by === 'date')
