@@ -20,7 +20,7 @@ export interface Progress {
   readonly done: ReadonlySet<string>;
   /** How often slices were read in vain, by their text. */
   readonly tries: ReadonlyMap<string, number>;
-  /** Missing rows that were asked for, by key. */
+  /** Missing rows that were asked for, by key, and what may show them elsewhere. */
   readonly asked: ReadonlySet<string>;
   /** Parts of a cover that was complete already, read once more so that it confirms, by their text. */
   readonly coverAsked: ReadonlySet<string>;
@@ -94,7 +94,7 @@ export interface Choice {
   /** Its requests count against the task's allowance. */
   readonly counted: boolean;
   /**
-   * What it asks beside the slice: whether a missing row was deleted, whether a complete cover lacks rows, (`length`) whether the source
+   * What it asks beside the slice: whether a missing row was deleted (`row`: its key, or what may show it elsewhere), whether a complete cover lacks rows, (`length`) whether the source
    * shows more rows at once than it ever did, or (`all`) what the list shows from its newest end to the other.
    */
   readonly asks?: { readonly row: string } | 'cover' | 'count' | 'length' | 'all';

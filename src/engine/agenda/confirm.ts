@@ -97,6 +97,9 @@ export const countsAgain = (entry: Entry, lacking: readonly LackingSlice[], now:
     lacking.filter(({ countsFrom }) => countsFrom !== null && countsFrom <= now),
   );
 
+/** The newest end, among what a task has asked for. */
+const NEWEST = sliceText({ by: 'newest' });
+
 /** The question that confirms a missing row, one row or one related value at a time; null where none does now. */
 export function confirm(facts: PlanFacts): Choice | null {
   const { list, wish, missing, now } = facts;
@@ -105,7 +108,8 @@ export function confirm(facts: PlanFacts): Choice | null {
   const open = missing.filter(row => !isContentKey(row.key) && !wish.state.asked.has(row.key));
   for (const row of open) {
     const beside = unreadBeside(list, row);
-    const key = beside ? sliceText(beside) : row.key;
+    // The range where the list grows is cut anew at each reading.
+    const key = beside === null ? row.key : beside.by === 'id' ? NEWEST : sliceText(beside);
     const slice = beside ?? questionFor(list, row, now);
     if (!slice || wish.state.asked.has(key)) continue;
     if ([...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
@@ -134,9 +138,6 @@ function questionFor({ profile, strategy }: List, row: MissingRow, now: number):
 /** Its related rows have shown it within a day. */
 const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
   shownAt !== null && now - stampMs(shownAt) < DAY;
-
-/** Among what was asked once more for a cover: the unfiltered list. */
-const NEWEST = sliceText({ by: 'newest' });
 
 function unfilteredQuestion(what: 'newest end' | 'all', { list, wish: { kind, state } }: PlanFacts): Choice | null {
   const slice: Slice = { by: 'newest' };

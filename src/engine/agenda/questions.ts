@@ -135,7 +135,7 @@ function confirmQuestion(facts: AgendaFacts): Unscored[] {
   const isOfRow = typeof asks === 'object';
   // What is asked beside the rows themselves is asked for the oldest.
   const row = (missing.find(({ key }) => isOfRow && key === asks.row) ?? missing[0]) as MissingRow;
-  const tried = attempts?.get(row.key);
+  const tried = attempts?.get(isOfRow ? asks.row : row.key);
   const hours = hoursSince(Math.max(stampMs(row.since), tried?.at ?? 0), now);
   const requests = isOfRow
     ? 1
@@ -144,7 +144,7 @@ function confirmQuestion(facts: AgendaFacts): Unscored[] {
       : Math.max(list.entries.get(sliceText(slice))?.requests ?? 1, 1);
   // What was in vain before is half as likely to settle it now.
   const changes = isOfRow ? 0.5 ** (tried?.times ?? 0) : missing.length;
-  const why = isOfRow ? `tells whether row ${asks.row} is gone` : CONFIRMS;
+  const why = isOfRow ? `tells whether row ${row.key} is gone` : CONFIRMS;
   return [{ choice, rate: 0, age: 0, requests, waiting: { changes, hours }, why }];
 }
 

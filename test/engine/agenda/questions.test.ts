@@ -158,6 +158,6 @@ test('the newest end of a list in the order of ids is asked for before the neigh
     return first && [sliceText(first.choice.slice), first.choice.asks, first.waiting];
   };
   const waiting = { changes: 1, hours: 2 };
-  for (const total of [null, 100]) expect(asks({ total })).toEqual(['id ..', { row: 'id ..' }, waiting]);
+  for (const total of [null, 100]) expect(asks({ total })).toEqual(['id ..', { row: 'newest' }, waiting]);
   expect(asks({ total: 100, accountedAt: START + 2 * HOUR })).toEqual(['id 7..7', { row: '7' }, waiting]);
 });

@@ -219,3 +219,20 @@ test('a list that moves a row while it is read for the first time is not complet
     expect(stored.length === 460 || !complete).toBe(true);
   });
 });
+
+test('a deleted row leaves a list in the order of ids, although rows are added between all pages', async () => {
+  let live = products(1, 460);
+  let edits = 0;
+  const shown = () => {
+    live.push(product((live.at(-1) as Product).id + 1));
+  };
+  await withProducts({ places: () => [...live].reverse(), count: () => live.length, shown }, async sync => {
+    for (let times = 0; times < 4; times++) {
+      live = live.map(row => (row.id % 90 === 5 ? product(row.id, 500 + edits++) : row));
+      await sync();
+    }
+    live = live.filter(({ id }) => id !== 151);
+    await sync();
+    expect((await sync()).stored).not.toContain(151);
+  });
+});
