@@ -252,8 +252,9 @@ function comparePasses(
 }
 
 function outcomeAtEnd(reading: Reading, context: ReadingContext): ReadingOutcome {
-  const { steady, seen, totalPages, totalRecords } = reading.pager;
-  if (!steady) return { kind: 'unsteady' };
+  const { steady, seen, totalPages, totalRecords, goesBehind } = reading.pager;
+  // Rows behind a full last page came since the list was counted.
+  if (!steady || (goesBehind && totalRecords !== null && seen.size > totalRecords)) return { kind: 'unsteady' };
   if (totalRecords === null || seen.size === totalRecords)
     return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading) };
   // Where equal dates come in no fixed order, rows slip between pages, but not within one.
