@@ -50,7 +50,7 @@ const LINES: readonly Line[] = [
     provesNothing: [{ row: { lacks: lacked('date 2025-01-01..', 'date 2025-01-01..') }, list: since(9) }],
   },
   {
-    list: /^transactions and other lists, and invoices .* id order.* rise and fall$/,
+    list: /^transactions and other lists in the order of ids, and invoices/,
     proof: /second response for the ids around it/,
     cases: [
       { job: transactions, traits: byIdOnly(transactions) },
@@ -65,7 +65,7 @@ const LINES: readonly Line[] = [
   },
   {
     list: /^any other list, and an invoice that belongs to no customer$/,
-    proof: /every slice of the list was read again after/,
+    proof: /every slice of the list was read again/,
     cases: [
       { job: transactions, traits: { order: 'id-desc' } },
       { job: transactions, traits: { ...IN_PLACE, 'not ordered by': 'account_id,amount' } },
