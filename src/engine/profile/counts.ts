@@ -3,13 +3,15 @@ import type { Observation } from './observation.ts';
 import { type AskedDays, daysText } from './observe-filter.ts';
 import type { SourceProfile } from './source-profile.ts';
 
-/** The source's own count of a list, as far as it is believed. */
+/** The source's own count of a list, as far as it is believed. Pages that count no rows end no list. */
 export function believedMeta(
   { counts }: SourceProfile,
   meta: Meta | undefined,
   { isFiltered }: { isFiltered: boolean },
 ): Meta | undefined {
-  return isUnreliable(counts) || (counts === 'unfiltered' && isFiltered) ? undefined : meta;
+  const isBelieved =
+    meta?.totalRecords !== undefined && !isUnreliable(counts) && !(counts === 'unfiltered' && isFiltered);
+  return isBelieved ? meta : undefined;
 }
 
 /** Whether the counts of the list are not believed, with or without a filter. */

@@ -25,6 +25,7 @@ test('a count that ignores filters is believed only of the whole list, an unreli
   expect(believed('doubted twice')).toEqual([meta, meta]);
   expect(believed('unfiltered')).toEqual([undefined, meta]);
   expect(believed('unreliable')).toEqual([undefined, undefined]);
+  expect(believedMeta(UNKNOWN, { currentPage: 2 }, { isFiltered: false })).toBeUndefined();
 });
 
 test('windows without a common day that hold more than one around both show that the count ignores the filter', () => {
