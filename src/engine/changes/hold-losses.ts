@@ -13,7 +13,7 @@ import {
   releaseHeld,
 } from '../../warehouse/rows/held-values.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
-import { heldBack } from '../conclude/settle-missing.ts';
+import { heldBack } from '../conclude/remove-rows.ts';
 import type { TransactionEffects } from '../conclude/transaction-effects.ts';
 import { collapses, holdsField, isBeyondLimit, type Loss, lossesOf } from '../deletion/judge-loss.ts';
 import type { Step } from '../read/step.ts';

@@ -21,9 +21,9 @@ import type { Resource } from '../resource.ts';
 import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Written } from './ended.ts';
+import { failIfUnreadable } from './remove-rows.ts';
 import { settleEnd } from './settle-end.ts';
 import {
-  failIfUnreadable,
   lackedRows,
   membersOf,
   settleCovered,

@@ -9,7 +9,8 @@ import { observeLackedByValue } from '../profile/lacked-by-value.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Written } from './ended.ts';
-import { lackClaims, lackedRows, remove, settleCovered, unreadableIn } from './settle-missing.ts';
+import { remove } from './remove-rows.ts';
+import { lackClaims, lackedRows, settleCovered, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**

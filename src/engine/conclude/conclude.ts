@@ -7,7 +7,7 @@ import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/store
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { pageSize, partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
-import { asksBeside } from '../coverage/targeted.ts';
+import { confirmsByNewest } from '../coverage/targeted.ts';
 import {
   contradictions,
   leftOutRow,
@@ -32,7 +32,8 @@ import { concludeProven } from './conclude-proven.ts';
 import { concludeTargeted } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
 import type { Ended, Written } from './ended.ts';
-import { membersOf, remove, settleCount } from './settle-missing.ts';
+import { remove } from './remove-rows.ts';
+import { membersOf, settleCount } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
@@ -56,7 +57,13 @@ export async function conclude(
       resource.lagMs,
     ))
       await remember(tx, effects, task, observed);
-  if (!task.reportOnly && resource.holdsMissing && step.total != null && asksBeside(resource) && showsNewest(step))
+  if (
+    !task.reportOnly &&
+    resource.holdsMissing &&
+    step.total != null &&
+    confirmsByNewest(resource) &&
+    showsNewest(step)
+  )
     await settleCount(tx, effects, task, { counted: step.total, at: stampMs(startOf(step) as string) });
   const keys = keepPosition(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });

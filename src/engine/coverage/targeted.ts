@@ -32,7 +32,8 @@ export function unreadBeside(
   return isRead(list.total == null ? newest.readAt : list.accountedAt) ? null : newest.slice;
 }
 
-const confirmsByNewest = ({ strategy }: List): boolean => strategy.confirmation === 'neighbours';
+/** Where an answer of the newest end has a say in deletions. */
+export const confirmsByNewest = ({ strategy }: List): boolean => strategy.confirmation === 'neighbours';
 
 /** A watched slice was read at `at` (epoch ms), and showed so many rows. */
 export function readTargeted(

@@ -1,6 +1,7 @@
 import { type KeySet, keySet } from './key-set.ts';
 import { countPages, countPromises, type Meta, MOST_EMPTY_PAGES } from './page-count.ts';
-import { contentOf, isContentKey, isNumberedKey, renumbered } from './row-key.ts';
+import { isMostlyFirst, mayGoOn, repeats } from './repeated-rows.ts';
+import { isContentKey, isNumberedKey, renumbered } from './row-key.ts';
 
 /**
  * One pass over the pages of a list, as a state machine without I/O: `pagesToAsk` says what to ask for, `takePage` what follows
@@ -310,24 +311,3 @@ function verdictOfNews({ rules, seen }: Pager, { page, meta }: ListPage, context
 
 const cutOrCapped = (page: ListPage, total: number | null, { canCut }: PageContext): PageVerdict =>
   canCut ? { kind: 'cut', total, shown: page.rows } : { kind: 'capped', rows: page.rows };
-
-/** The same rows as the page before, whatever numbers equal ones were given. */
-function repeats(previous: ListPage, page: ListPage): boolean {
-  if (page.rows === 0 || page.rows !== previous.rows) return false;
-  const before = new Set(renumbered(previous.keys));
-  return renumbered(page.keys).every(key => before.has(key));
-}
-
-/** Equal rows without an id may fill one page after the other. */
-const mayGoOn = ({ rows, keys }: ListPage, { fullPage }: PageContext): boolean =>
-  rows >= fullPage && new Set(keys.map(contentOf)).size === 1;
-
-/** More than half of the rows are those that the list began with; some may have been inserted since. */
-function isMostlyFirst(seen: KeySet, keys: readonly string[], rows: number): boolean {
-  const first = new Set<string>();
-  for (const key of seen) {
-    if (first.size === rows) break;
-    first.add(key);
-  }
-  return 2 * keys.filter(key => first.has(key)).length > rows;
-}

@@ -31,6 +31,8 @@ export interface MissingRow {
 /** A row that was missing until now: the first slice that lacked it, and since when. */
 export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'readings' | 'unreadable'>;
 
+const SEEN = ['key', 'slice', 'since', 'readings', 'unreadable'] as const;
+
 /** For rows that are no longer missing: shown, deleted, or behind an end that is not trusted. Returns those that were. */
 export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
@@ -39,7 +41,7 @@ export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
-    .returning(['key', 'slice', 'since', 'readings', 'unreadable'])
+    .returning(SEEN)
     .execute();
 }
 
@@ -52,7 +54,7 @@ export async function noteShown(tx: Db, place: Place, keys: readonly string[]): 
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))
-    .returning(['key', 'slice', 'since', 'readings', 'unreadable'])
+    .returning(SEEN)
     .execute();
 }
 

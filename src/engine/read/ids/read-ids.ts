@@ -1,12 +1,9 @@
-import type { Reached } from '../../../source/paging/stable-reading.ts';
 import type { Database } from '../../../warehouse/database/database.ts';
 import { rankOf } from '../../../warehouse/rows/stored-rows.ts';
 import { pageSize } from '../../coverage/list.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
-import { isFull, reachesCount } from '../../profile/page-length.ts';
-import type { SourceProfile } from '../../profile/source-profile.ts';
-import { isId, openAtLast } from '../../slices/id-ranges.ts';
+import { openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
 import { fetchInOrder, inTurn } from '../fetch-in-order.ts';
@@ -23,8 +20,7 @@ import {
   type Reader,
   withoutWaiting,
 } from '../fetch-page.ts';
-import { mayBeCut, observeAnswer } from '../observe-answer.ts';
-import { type ParsedRows, parseRows } from '../parse-rows.ts';
+import { mayBeCut } from '../observe-answer.ts';
 import type { Step } from '../step.ts';
 import {
   addressesBehind,
@@ -35,7 +31,8 @@ import {
   type PageAddress,
   type Search,
 } from './locate-range.ts';
-import { type AddressedPage, mayBeLast, miscountOf, type Place, placePage, reachesEnd } from './place-page.ts';
+import { mayBeLast, type Place, reachesEnd } from './place-page.ts';
+import { idOf, type PlacedAnswer, placeAnswer, stepOf } from './placed-answer.ts';
 
 /** Two rows of a list that has more: a source that keeps to a page size of its own returns more. */
 const PROBE = { page: 1, limit: 2, flexible: false } as const;
@@ -49,16 +46,6 @@ interface RangeReading {
   readonly rank: (id: bigint) => Promise<number>;
   /** Rows stored behind it. */
   readonly behind: (id: bigint) => Promise<number>;
-}
-
-/** An answer, and where it lies in the list. */
-interface PlacedAnswer {
-  readonly answer: PageAnswer;
-  readonly page: AddressedPage;
-  readonly place: Place;
-  /** The page of the list's last row, where the answer shows the end. */
-  readonly lastPage: AddressedPage;
-  readonly parsed: ParsedRows;
 }
 
 /**
@@ -87,7 +74,10 @@ export async function* readIds(
   const { paging, limit } = resource.profile;
   // Where pages are not counted they have to overlap: whether they can is found out first.
   if (search.offset > 0 && paging === 'until empty' && limit === null) {
-    const probe = placeAnswer(reading, await fetchPage(reading.question, { ...PROBE, usual: search.size }));
+    const probe = placeAnswer(
+      reading.task.resource,
+      await fetchPage(reading.question, { ...PROBE, usual: search.size }),
+    );
     const isHonoured = probe.page.rows === PROBE.limit;
     yield stepOf(reading, probe, { previous: null, before: 0, more: isHonoured ? [LIMIT_HONOURED] : [] });
     if (probe.page.rows > PROBE.limit) return;
@@ -132,7 +122,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
         ? await fetchFirstPage(question, address.limit)
         : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size });
     const answer = came.rows.length === 0 ? await lookBehind(question, came) : came;
-    const placed = await confirmLast(reading, placeAnswer(reading, answer));
+    const placed = await confirmLast(reading, placeAnswer(reading.task.resource, answer));
     const { place, page } = placed;
     if (shown !== null && repeats(shown, answer) && (await isTop(reading, place))) {
       yield { ...stepOf(reading, placed, { previous: null, before }), learnt: [pagingIgnored(answer, shown.page)] };
@@ -166,10 +156,10 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
   const isAgain = behind.rows.length > 0 && !turnsPages(resource.job.key, answer, behind);
   if (isAgain && (isSingle || (await isTop(reading, place))))
     return {
-      ...stepOf(reading, placeAnswer(reading, behind), { previous: null, before }),
+      ...stepOf(reading, placeAnswer(reading.task.resource, behind), { previous: null, before }),
       learnt: [pagingIgnored(behind, answer.page)],
     };
-  return stepOf(reading, placeAnswer(reading, behind, null, found), { previous: answer, before });
+  return stepOf(reading, placeAnswer(reading.task.resource, behind, null, found), { previous: answer, before });
 }
 
 /** Reads the pages behind the start of the range, side by side. */
@@ -184,7 +174,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await confirmEnd(question, previous.answer, shown, usual);
-    const placed = placeAnswer(reading, answer, isFixed ? previous.place : null, previous);
+    const placed = placeAnswer(reading.task.resource, answer, isFixed ? previous.place : null, previous);
     const reached = await confirmLast(reading, placed);
     yield stepOf(reading, reached, { previous: previous.answer, before: previous.place.lastOffset + 1 });
     const { place } = reached;
@@ -226,112 +216,8 @@ const repeats = (previous: PageAnswer, answer: PageAnswer): boolean =>
 const isTop = async ({ rank }: RangeReading, { first }: Place): Promise<boolean> =>
   first !== null && (await rank(first)) === 0;
 
-function placeAnswer(
-  { task: { resource } }: RangeReading,
-  answer: PageAnswer,
-  neighbour: Place | null = null,
-  previous: PlacedAnswer | null = null,
-): PlacedAnswer {
-  const { page, limit, meta } = answer;
-  const ids = idsOf(answer, resource.job.key);
-  const addressed: AddressedPage = {
-    page,
-    limit,
-    rows: answer.rows.length,
-    ids,
-    meta,
-    isFull: isFull(resource.profile, answer),
-    reachesCount: reachesCount(resource.profile, { ...answer, rows: answer.rows.length }),
-    isGap: answer.thinned !== undefined && answer.rows.length === 0,
-  };
-  const place = placePage(addressed, resource.profile.order, neighbour, previous?.place ?? null);
-  // Where the answer shows the end of the list, that follows from the last row of the page before.
-  const parsed =
-    previous !== null && place.endsPrevious
-      ? onlyRow(previous.parsed, String(place.last))
-      : parseRows(resource, answer, new Set());
-  const lastPage = place.endsPrevious && previous !== null ? previous.page : addressed;
-  return { answer, page: addressed, place, lastPage, parsed };
-}
-
-/** One row of an answer that is counted already. */
-const onlyRow = ({ rows, bad, keys, fields, last }: ParsedRows, key: string): ParsedRows => ({
-  rows: rows.filter(row => row.key === key),
-  bad: bad.filter(record => record.key === key),
-  replaced: 0,
-  keys,
-  fields,
-  last,
-});
-
-/** Every row's id counts, also of one that does not parse; a row without a readable id, and rows in no order, leave the interval in doubt. */
-function idsOf({ rows, unordered }: PageAnswer, keyField: string): bigint[] | null {
-  if (unordered) return null;
-  const ids = rows.map(raw => idOf(raw, keyField));
-  return ids.includes(null) ? null : (ids as bigint[]);
-}
-
-function idOf(raw: unknown, keyField: string): bigint | null {
-  const id = (raw as Record<string, unknown> | null)?.[keyField];
-  return (typeof id === 'number' || typeof id === 'string') && isId(String(id)) ? BigInt(id) : null;
-}
-
 const LIMIT_HONOURED: Observation = {
   trait: 'limit',
   value: 'honoured',
   evidence: `asked for ${PROBE.limit} rows, got them`,
 };
-
-/** The end of the list, if the page shows it. What lies before a later page is known once it is whether the source keeps to the limit. */
-function endOfList(
-  { limit: honours, pageSize }: SourceProfile,
-  { place, lastPage }: PlacedAnswer,
-): Reached | undefined {
-  if (!place.isEnd || place.last === null) return undefined;
-  const { page, limit, rows } = lastPage;
-  const sizes = { honoured: Math.min(limit, pageSize ?? limit), ignored: pageSize };
-  const size = honours === null ? null : sizes[honours];
-  const length = page === 1 ? rows : size === null ? null : (page - 1) * size + rows;
-  return { rows: place.total ?? length, last: String(place.last), counted: place.pages !== null };
-}
-
-function stepOf(
-  { task, range }: RangeReading,
-  placed: PlacedAnswer,
-  { previous, before, more = [] }: { previous: PageAnswer | null; before: number; more?: readonly Observation[] },
-): Step {
-  const { resource } = task;
-  const { answer, page, place, parsed } = placed;
-  const learnt = observeAnswer(resource, answer, { pages: place.pages, previous });
-  // One row shows no order, unless it has no readable id.
-  const showsOrder = answer.rows.length > 1 || page.ids === null;
-  if (place.order !== null && place.order !== resource.profile.order && showsOrder) {
-    const shown = page.ids === null ? `${answer.rows.length} rows` : `ids ${place.first} to ${place.last}`;
-    const evidence = `${shown} on page ${answer.page}`;
-    learnt.push({ trait: 'order', value: place.order, evidence });
-  }
-  // The place of a row then tells no page.
-  if (answer.thinned) learnt.push({ trait: 'order', value: 'none', evidence: answer.thinned });
-  const { requests, release, grantedAt: startedAt } = answer;
-  return {
-    resource,
-    task,
-    slice: range,
-    rows: parsed.rows,
-    bad: parsed.bad,
-    replaced: parsed.replaced,
-    fields: parsed.fields,
-    requests,
-    release,
-    learnt: [...learnt, ...more],
-    total: place.total,
-    end: place.interval
-      ? { kind: 'proven', slice: place.interval, startedAt, reached: endOfList(resource.profile, placed) }
-      : {
-          kind: 'unproven',
-          reason: 'the answer does not show which ids it covers',
-          startedAt,
-          ...miscountOf(page, place, before),
-        },
-  };
-}
