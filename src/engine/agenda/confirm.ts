@@ -139,6 +139,17 @@ function questionFor({ profile, strategy }: List, row: MissingRow, now: number):
 const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
   shownAt !== null && now - stampMs(shownAt) < DAY;
 
+/** All windows have lacked some rows since they went missing, but not the whole unfiltered list, while others go missing anew each time: drafts. */
+function waitsForAll({ list, missing }: PlanFacts): boolean {
+  if (unfilteredFor(list) !== 'all') return false;
+  const [windows, all] = [oldestProof(list) ?? 0, unfilteredReadAt(list)].map(at => at - lagOf(list)) as [
+    number,
+    number,
+  ];
+  const isLacked = (at: number) => all <= at && at < windows;
+  return missing.some(row => confirmationOf(row, list.strategy) === 'cover' && isLacked(stampMs(row.since)));
+}
+
 function unfilteredQuestion(what: 'newest end' | 'all', { list, wish: { kind, state } }: PlanFacts): Choice | null {
   const slice: Slice = { by: 'newest' };
   if (what === 'newest end') return single(slice);
@@ -158,7 +169,8 @@ function confirmByCover(facts: PlanFacts): Choice | null {
   const slices = lackingSlices(list, missing);
   const since = coverFrom(facts, slices);
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
-  if (!covered || list.reading.size > 0) return null;
+  if (list.reading.size > 0) return null;
+  if (!covered) return waitsForAll(facts) ? unfilteredQuestion('all', facts) : null;
   const { coverAsked } = wish.state;
   const parts = partition(list);
   const lacking = parts.filter(entry => !coverAsked.has(sliceText(entry.slice)) && countsAgain(entry, slices, now));

@@ -39,17 +39,21 @@ export function gatherDates(list: List, best: Window, due: readonly Entry[], don
   if (alone.asks) return alone;
   const pages = isSingleBody(list.profile) || list.profile.ids === 'no' ? 1 : MOST_PAGES;
   const most = Math.min(pages * pageSize(list) * 0.85, mostTogether(list));
-  if (best.rows === null || best.rows > most) return alone;
+  // As many rows as fit into the pages that the window took: some sources take rows out of their pages.
+  const rowsOf = (entry: Entry | undefined) =>
+    entry?.rows == null ? null : Math.max(entry.rows, (entry.requests - 1) * pageSize(list));
+  const rowsOfBest = rowsOf(best);
+  if (rowsOfBest === null || rowsOfBest > most) return alone;
   const windows = due
     .filter((entry): entry is Window => entry.slice.by === 'date')
     .sort((a, b) => ((a.slice.from ?? '') < (b.slice.from ?? '') ? -1 : 1));
   let first = windows.findIndex(entry => entry.slice === best.slice);
   let last = first;
-  let rows = best.rows;
-  const fits = (entry: Window | undefined) => entry?.rows != null && rows + entry.rows <= most;
+  let rows = rowsOfBest;
+  const fits = (entry: Window | undefined) => rows + (rowsOf(entry) ?? Number.POSITIVE_INFINITY) <= most;
   // Older neighbours first: what is newer was read before.
-  while (fits(windows[first - 1]) && meets(windows[first - 1], windows[first])) rows += windows[--first]?.rows ?? 0;
-  while (fits(windows[last + 1]) && meets(windows[last], windows[last + 1])) rows += windows[++last]?.rows ?? 0;
+  while (fits(windows[first - 1]) && meets(windows[first - 1], windows[first])) rows += rowsOf(windows[--first]) ?? 0;
+  while (fits(windows[last + 1]) && meets(windows[last], windows[last + 1])) rows += rowsOf(windows[++last]) ?? 0;
   if (first === last) return alone;
   const [{ slice: older }, { slice: newer }] = [windows[first] as Window, windows[last] as Window];
   return { ...single({ by: 'date', from: older.from, to: newer.to }), gathered: true };

@@ -6,6 +6,7 @@ import {
   type CoverageChange,
   cutRanges,
   dueAgain,
+  type Proof,
   partsIn,
   proveInterval,
   proveParts,
@@ -72,7 +73,7 @@ export async function concludeProven(
     all.length === 0 && sliceText(each) === sliceText(slice)
       ? Promise.resolve(stored)
       : countIn(tx, resource, each, since);
-  const proof = { at: stampMs(startedAt), lacked: lacked.length };
+  const proof = { at: stampMs(startedAt), lacked: lacked.length, pages: end.pages };
   changeCoverage(effects, await proofOf(resourceIn(effects), step, { ...proof, changed: written.changed }, count));
   if (askAgainAt !== null) {
     const again = dueAgain(resourceIn(effects), slice, askAgainAt);
@@ -154,7 +155,7 @@ type Count = (slice: Slice, since: string | null) => Promise<StoredCount>;
 async function proofOf(
   resource: Resource,
   { end: { slice, startedAt } }: Ended<'proven'>,
-  { changed, ...proof }: { readonly at: number; readonly lacked: number; readonly changed: ReadonlySet<string> },
+  { changed, ...proof }: Proof & { readonly changed: ReadonlySet<string> },
   count: Count,
 ): Promise<CoverageChange> {
   if (slice.by === 'id')

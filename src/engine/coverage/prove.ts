@@ -31,6 +31,8 @@ export interface Proof {
   readonly at: number;
   /** Stored rows that it lacked. */
   readonly lacked: number;
+  /** Pages that it took, where that is known; one of them may lie beyond its rows. */
+  readonly pages?: number | undefined;
 }
 
 /** True when `part` lies in what was read. */
@@ -58,15 +60,20 @@ export function dueAfterFailure(list: List, read: Slice, at: number, dueReason: 
   return { put: partsIn(list, read).map(entry => ({ ...entry, readAt: readAt(entry), dueSince: at, dueReason })) };
 }
 
-/** Each part that lies in what was read is proven with its own rows and changes; rows that were lacking count for the first. */
+/**
+ * Each part that lies in what was read is proven with its own rows and changes; rows that were lacking count for the first. Where the source takes
+ * rows out of its pages, the parts share the pages that it took.
+ */
 export function proveParts(
   list: List,
   parts: readonly { readonly entry: Entry; readonly stored: StoredCount }[],
-  { at, lacked }: Proof,
+  { at, lacked, pages = 1 }: Proof,
 ): CoverageChange {
-  const put = parts.map(({ entry, stored }, index) =>
-    proven(list, entry, at, { rows: stored.rows, changed: stored.changed + (index === 0 ? lacked : 0) }),
-  );
+  const all = parts.reduce((sum, { stored }) => sum + stored.rows, 0);
+  const put = parts.map(({ entry, stored: { rows, changed } }, index) => {
+    const requests = Math.ceil(((pages - 1) * rows) / Math.max(all, 1));
+    return proven(list, entry, at, { rows, changed: changed + (index === 0 ? lacked : 0) }, requests);
+  });
   return { removed: [], put };
 }
 
@@ -193,7 +200,7 @@ export function learnSince(entry: Entry, since: number | null, { at, changed, ro
   return { ...next, changed: all.changed * share, hoursWatched: all.hoursWatched * share };
 }
 
-function proven(list: List, entry: Entry, at: number, { rows, changed }: StoredCount): Entry {
-  const requests = requestsFor(list, rows);
+function proven(list: List, entry: Entry, at: number, { rows, changed }: StoredCount, took = 1): Entry {
+  const requests = Math.max(requestsFor(list, rows), took);
   return { ...learn(entry, { at, changed, rows, requests }), dueSince: null, dueReason: null };
 }

@@ -81,7 +81,7 @@ export function planWindow(
     query,
     asked,
     whenRead: (startedAt, reached) => ({
-      ...{ kind: 'proven', slice: window, startedAt, narrow, asked },
+      ...{ kind: 'proven', slice: window, startedAt, narrow, asked, pages: reached?.pages },
       ifLacking: reached && ifLacking(reached, startedAt),
       // So many rows that the next attempt gathers half as much.
       ifLeftOut: cut?.(gathered ? 2 * MOST_PAGES * pageSize(resource) : null, reached?.rows ?? 0),

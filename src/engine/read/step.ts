@@ -54,6 +54,8 @@ export type End =
       readonly startedAt: string;
       readonly narrow?: readonly Edge[];
       readonly reached?: Reached | undefined;
+      /** Pages that the rows came in, and at most one beyond. */
+      readonly pages?: number | undefined;
       /** What follows instead if a window without a count lacks stored rows: the source may show fewer rows at once than before. */
       readonly ifLacking?: End | undefined;
       /** The days that a window was asked for by. */

@@ -229,16 +229,18 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
   const seen = pager.seen.with(fresh);
   const next: Pager = { ...pager, seen, shown: pager.shown === pager.seen ? seen : pager.shown.with(page.keys) };
   const taken = { fresh, news: fresh.length, isDuplicate: false };
-  // A page with fewer rows than the first is not the first again: where equal dates come in no fixed order, rows slip.
+  const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
+  // A page with fewer rows than the first is not the first again: where equal dates come in no fixed order, rows slip. Rows that came in front of the
+  // first page push it to the second.
   const repeatsFirst =
     pager.pass === 1 &&
     page.page === 2 &&
     !pager.goesBehind &&
+    !moved &&
     (fresh.every(isNumberedKey) || (previous !== null && repeats(previous, page) && !mayGoOn(page, context))) &&
     page.rows > 0 &&
     page.rows >= pager.seen.size;
   if (repeatsFirst) return { ...taken, pager: next, verdict: cutOrCapped(page, totalRecords, context), repeatsFirst };
-  const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
   const steady = pager.steady && !moved;
   if (pager.goesBehind && page.rows === 0 && page.page === pager.totalPages)
     return {

@@ -65,6 +65,8 @@ export interface Reached {
   readonly last: string;
   /** The source's own count says so, too. */
   readonly counted: boolean;
+  /** Pages that showed them, and at most one beyond. */
+  readonly pages?: number;
 }
 
 export type ReadingOutcome =
@@ -271,10 +273,15 @@ const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
   return newest;
 };
 
-function reachedBy({ pager: { seen, shown, totalPages }, forgot, last }: Reading): Reached {
+function reachedBy({ pager: { seen, shown, totalPages, previous }, forgot, last }: Reading): Reached {
   // The passes agree, so that the one before showed as many.
   const rows = forgot ? seen.size : shown.size;
-  return { rows: last === null ? null : rows, last: last ?? '', counted: totalPages !== null };
+  return {
+    rows: last === null ? null : rows,
+    last: last ?? '',
+    counted: totalPages !== null,
+    pages: previous?.page ?? 1,
+  };
 }
 
 function some(keys: KeySet, is: (key: string) => boolean): boolean {
