@@ -160,7 +160,12 @@ export function pagesToAsk({ page, totalPages, rules }: Pager): number[] {
 export function takePage(pager: Pager, given: ListPage, context: PageContext): TakenPage {
   // Behind its end, a list may show its last page again.
   const isAgain = pager.goesBehind && pager.previous !== null && repeats(pager.previous, given);
-  const page = isAgain ? { ...given, rows: 0, keys: [] } : given;
+  return isAgain
+    ? { ...takeRows(pager, { ...given, rows: 0, keys: [] }, context), isDuplicate: true }
+    : takeRows(pager, given, context);
+}
+
+function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage {
   if (!pager.asksAgain && isDoubtful(pager, page, context)) {
     const again = { pager: { ...pager, asksAgain: true }, verdict: { kind: 'ask again' } } as const;
     return { ...again, fresh: [], news: 0, repeatsFirst: false, isDuplicate: false };

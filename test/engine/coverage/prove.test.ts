@@ -26,7 +26,15 @@ import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { splitWindow } from '../../../src/engine/slices/date-windows.ts';
 import { holdsId } from '../../../src/engine/slices/id-ranges.ts';
-import { type DateSlice, type IdSlice, overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
+import {
+  type DateSlice,
+  type IdSlice,
+  overlap,
+  parseSlice,
+  type Slice,
+  sliceText,
+} from '../../../src/engine/slices/slice.ts';
+import { anEntry } from '../agenda/an-entry.ts';
 
 const TODAY = '2026-01-15';
 
@@ -126,6 +134,21 @@ test('however windows are cut and proven, they stay a partition, and only days t
     }),
     { numRuns: 1000 },
   );
+});
+
+test('windows that were read together share the pages that their rows came in', () => {
+  const windows = ['date ..2023-12-31', 'date 2024-01-01..2024-12-31', 'date 2025-01-01..'].map(parseSlice);
+  const rows = [40, 10, 0];
+  const parts = windows.map((slice, index) => ({
+    entry: anEntry({ slice }),
+    stored: { rows: rows[index] as number, changed: 0 },
+  }));
+  const requests = (pages?: number) =>
+    proveParts(listOf(invoices), parts, { at: 1, lacked: 0, pages }).put.map(entry => entry.requests);
+  expect(requests()).toEqual([1, 1, 1]);
+  expect(requests(1)).toEqual([1, 1, 1]);
+  // One of them may lie beyond the rows.
+  expect(requests(11)).toEqual([8, 2, 1]);
 });
 
 test('a list is covered since its oldest proof, and not while a part was never read', () => {

@@ -318,7 +318,7 @@ test('a count that never agrees with the rows is not trusted', () => {
 });
 
 test.each([
-  { behind: 0, outcome: { kind: 'complete', reached: { rows: 20, last: '', counted: true } } },
+  { behind: 0, outcome: { kind: 'complete', reached: { rows: 20, last: '', counted: true, pages: 3 } } },
   { behind: 3, outcome: { kind: 'unsteady' } },
 ])('a list with $behind rows behind a full last page ends behind that', ({ behind, outcome }) => {
   const context = { ...CONTEXT, fullPage: 10 };
@@ -333,6 +333,21 @@ test.each([
   }
   expect(outcomes).toEqual([null, null, outcome]);
 });
+
+test.each([20, 30])(
+  'a second page that repeats the first shows that pages are ignored, unless the list grew (%i rows by then)',
+  counted => {
+    let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
+    const keys = Array.from({ length: 10 }, (_, index) => String(index));
+    const repeatsFirst = [20, counted].map((totalRecords, index) => {
+      const answer = { page: index + 1, limit: 10, rows: 10, keys, meta: { totalPages: 2, totalRecords } };
+      const read = readPage(reading, { ...answer, grantedAt: 'now' }, { ...CONTEXT, fullPage: 10 });
+      reading = read.reading;
+      return read.taken.repeatsFirst;
+    });
+    expect(repeatsFirst).toEqual([false, counted === 20]);
+  },
+);
 
 /** Plays a list whose pages are these numbers of rows; returns the pages asked for, and how it ended. */
 function readLengths(lengths: readonly number[], more: Partial<ListPage>, faulty: readonly number[] = []) {
@@ -412,7 +427,7 @@ test('a reading that goes on after a restart in its second pass still tells how 
   reading = startReading(rules, { ...position, keys: ['5', '4', '3'] });
   let outcome: ReadingOutcome | null = null;
   while (outcome === null) ({ outcome } = take(pagesToRead(reading)[0] as number));
-  expect(outcome).toEqual({ kind: 'complete', reached: { rows: 3, last: '3', counted: false } });
+  expect(outcome).toEqual({ kind: 'complete', reached: { rows: 3, last: '3', counted: false, pages: 3 } });
 });
 
 test('a counted list without an order is read again, though it shows a record with an id that cannot be stored', () => {
