@@ -63,3 +63,15 @@ test.each(some(VARIANTS, 6))(
     }
   },
 );
+
+test('a last page that is full, and that the source shows again behind the end, brings no row a second time', async () => {
+  const variants = parseVariants('past-end=last-page,transaction-ids=no');
+  const sandbox = await openSandbox({ size: { ...SIZE, transactions: 50 }, rateLimit: 0, variants });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, sandbox, { pageSize: 50, resources: ['transactions'] });
+    expect(await serveOrders(engine, 'sync')).toMatchObject([{ state: 'done' }]);
+    expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
