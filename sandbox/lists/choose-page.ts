@@ -29,6 +29,9 @@ export function choosePage(
 
   const last = Math.max(1, Math.ceil(total / limit));
   let page = positiveInteger(query.get('page'), 1);
+  if (page > last && variants['behind-end'] === 'refused')
+    return { kind: 'invalid', errors: { page: `The page must not be greater than ${last}` } };
+  if (page > last && variants['behind-end'] === 'first-page') page = 1;
   if (page > last && variants['past-end'] === '404') return { kind: 'not found' };
   if (page > last && variants['past-end'] === 'last-page') page = last;
   const from = Math.min(total, (page - 1) * limit);

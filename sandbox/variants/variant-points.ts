@@ -29,6 +29,15 @@ export const variantPoints = {
     { empty: 'an empty list', '404': 'status 404', 'last-page': 'the last page again' },
     'empty',
   ),
+  'behind-end': point(
+    'What some services show behind the end in place of that.',
+    {
+      'past-end': 'what `past-end` says',
+      'first-page': 'page 1 again',
+      refused: 'an error, with the status of `validation`',
+    },
+    'past-end',
+  ),
   'limit-max': point(
     'How a large `limit` is treated.',
     {

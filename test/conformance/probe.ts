@@ -65,6 +65,7 @@ const NEVER_CHECKED: Record<string, string> = {
   'total-records': 'the pages are read in any case',
   'limit-values': 'limits are asked for only where they are accepted',
   drafts: 'no two answers tell it',
+  'behind-end': 'the point past-end asks for the same page',
   pages: 'a count that is too high tells as much: the point totals',
   'most-rows-of': 'the point most-rows names the lists',
   'new-ids': 'the newest record would have to be deleted',

@@ -46,6 +46,8 @@ export interface PageAnswer {
   readonly unordered?: true | undefined;
   /** The source answered that there is nothing (404). */
   readonly isGone?: true;
+  /** The source refused the page, as some do behind the end; see `PageAddress.mayEnd`. */
+  readonly refusal?: SluiceError;
   readonly release: () => void;
 }
 
@@ -64,6 +66,11 @@ interface PageAddress {
   readonly flexible: boolean;
   /** Rows a page that the source has accepted. If it refuses fewer, the page of this size that holds the same place is asked for. */
   readonly usual?: number | undefined;
+  /**
+   * The list may end before this page: where the source refuses it, the answer has no rows and says so (`refusal`), as of this moment, the grant time
+   * of a page before. Otherwise the refusal is thrown.
+   */
+  readonly mayEnd?: string | undefined;
 }
 
 /** Page sizes to try in turn. */
@@ -122,6 +129,9 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
         refused = 'fewer';
         page = Math.floor(((page - 1) * limit) / usual) + 1;
         limit = usual;
+      } else if (isRefused && page > 1 && address.mayEnd !== undefined) {
+        const nothing = { rows: [], meta: undefined, requests: 0, release: () => undefined };
+        return { ...nothing, grantedAt: address.mayEnd, page, limit, refusal: error };
       } else if (smaller !== undefined && (isRefused || (isTimeout(error) && limit > SMALL_PAGE))) {
         refused = isRefused ? 'more' : undefined;
         limit = smaller;
@@ -156,6 +166,15 @@ export function fetchBehind(
     if (!isKind(error, 'refused', 'unavailable')) throw error;
     return { ...address, rows: [], meta: undefined, grantedAt, requests: 0, release: () => undefined };
   });
+}
+
+/**
+ * Nothing counts the pages, and the source refuses one: behind a short page (of `before` rows), that is the end of the list. A full one may have
+ * others behind it, which the source refuses to show: then this throws.
+ */
+export function endIfShort(resource: Resource, answer: PageAnswer, before: number): PageAnswer {
+  if (answer.refusal && before >= fullPage(resource, answer.limit)) throw answer.refusal;
+  return answer;
 }
 
 const isFiltered = (query: ListQuestion['query']): boolean => Object.keys(query).length > 0;
@@ -222,9 +241,10 @@ async function provePresence({ reader, task, query }: ListQuestion, { limit, gra
 export async function confirmEnd(
   question: ListQuestion,
   previous: PageAnswer,
-  answer: PageAnswer,
+  shown: PageAnswer,
   usual?: number,
 ): Promise<PageAnswer> {
+  const answer = endIfShort(question.task.resource, shown, previous.rows.length);
   const { page, limit } = answer;
   const before = { rows: previous.rows.length, meta: previous.meta };
   const full = fullPage(question.task.resource, previous.limit);

@@ -31,10 +31,12 @@ import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import { fetchInOrder, inTurn } from './fetch-in-order.ts';
 import {
+  endIfShort,
   fetchBehind,
   fetchFirstPage,
   fetchPage,
   firstLimit,
+  fullPage,
   type ListQuestion,
   type PageAnswer,
   type Reader,
@@ -102,11 +104,16 @@ interface Progress {
   readonly droppedRequests: number;
 }
 
-function fetch(question: ListQuestion, reading: Reading, page: number): Promise<PageAnswer> {
+async function fetch(question: ListQuestion, reading: Reading, page: number): Promise<PageAnswer> {
   const { limit, pager, startedAt } = reading;
+  const { resource } = question.task;
   if (isAtStart(reading)) return fetchFirstPage(question, limit);
   if (pager.goesBehind && startedAt !== null) return fetchBehind(question, { page, limit, grantedAt: startedAt });
-  return fetchPage(question, { page, limit, flexible: false });
+  const mayEnd = pager.totalPages === null ? (startedAt ?? undefined) : undefined;
+  const answer = await fetchPage(question, { page, limit, flexible: false, mayEnd });
+  // A restart forgot the page before.
+  const before = pager.previous?.rows ?? pager.seen.size - (page - 2) * fullPage(resource, limit);
+  return endIfShort(resource, answer, before);
 }
 
 /** Turns an answer into a step; null if the page must be requested again. */

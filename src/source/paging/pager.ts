@@ -158,12 +158,15 @@ export function pagesToAsk({ page, totalPages, rules }: Pager): number[] {
 
 /** Takes an answer in. Pages that were asked for side by side are taken in their order. */
 export function takePage(pager: Pager, given: ListPage, context: PageContext): TakenPage {
-  // Behind its end, a list may show its last page again.
-  const isAgain = pager.goesBehind && pager.previous !== null && repeats(pager.previous, given);
+  // Behind its end, a list may show its last page again, or its first.
+  const isAgain = pager.goesBehind && pager.previous !== null && isShownAgain(pager, pager.previous, given);
   return isAgain
     ? { ...takeRows(pager, { ...given, rows: 0, keys: [] }, context), isDuplicate: true }
     : takeRows(pager, given, context);
 }
+
+const isShownAgain = ({ seen }: Pager, previous: ListPage, page: ListPage): boolean =>
+  repeats(previous, page) || isMostlyFirst(seen, renumbered(page.keys), page.rows);
 
 function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage {
   if (!pager.asksAgain && isDoubtful(pager, page, context)) {

@@ -48,7 +48,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'list-names=positions': 'such a list is read in any case',
   'list-names=ids': 'such a list is read in any case',
   ...Object.fromEntries(
-    ['empty-form', 'total-records', 'drafts', 'limit-values', 'pages'].flatMap(point =>
+    ['empty-form', 'total-records', 'drafts', 'limit-values', 'pages', 'behind-end'].flatMap(point =>
       Object.keys(variantPoints[point as keyof typeof variantPoints].values).map(value => [
         `${point}=${value}`,
         'it is not checked',
@@ -192,6 +192,7 @@ test.for(['bearer', 'query'] as const)(
       'drafts',
       'limit-values',
       'pages',
+      'behind-end',
       'most-rows-of',
       'new-ids',
       'rate-length',

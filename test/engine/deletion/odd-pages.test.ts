@@ -170,6 +170,49 @@ test('a source that refuses pages behind its last is asked for one in doubt, and
   });
 });
 
+test.each(
+  [true, false].flatMap(isNewestFirst => [
+    { isNewestFirst, most: 100 },
+    { isNewestFirst, most: 20 },
+  ]),
+)(
+  'a source without a count that refuses pages behind its last ends there (newest first: $isNewestFirst, $most rows a page)',
+  async ({ isNewestFirst, most }) => {
+    const inOrder = (rows: Product[]) => rows.sort((a, b) => (isNewestFirst ? b.id - a.id : a.id - b.id));
+    let live = inOrder(products(1, 237));
+    const source = {
+      places: () => live,
+      count: () => null,
+      size: (wanted: number) => Math.min(wanted, most),
+      refusesBehind: true,
+    };
+    await withProducts(source, async sync => {
+      for (let times = 0; times < 2; times++) await sync();
+      expect(await sync()).toMatchObject({ stored: idsOf(live) });
+      // Its places of before are behind its end now.
+      live = inOrder([...products(1, 59), ...products(81, 238)]);
+      for (let times = 0; times < 4; times++) await sync();
+      expect(await sync()).toMatchObject({ stored: idsOf(live) });
+    });
+  },
+);
+
+test('behind a full page, a refusal is no end: it may have further pages that the source does not show', async () => {
+  let live = products(1, 250).reverse();
+  let shownPages = 3;
+  const places = () => live.slice(0, 100 * shownPages);
+  await withProducts({ places, count: () => null, refusesBehind: true }, async sync => {
+    for (let times = 0; times < 2; times++) await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live) });
+    shownPages = 2;
+    for (let times = 0; times < 4; times++) expect(await sync()).toMatchObject({ stored: idsOf(live) });
+    live = products(1, 255).reverse();
+    shownPages = 3;
+    for (let times = 0; times < 2; times++) await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live) });
+  });
+});
+
 const HIDDEN_SORTS = [
   { isNewestFirst: true, isCounted: true },
   { isNewestFirst: false, isCounted: true },

@@ -50,6 +50,13 @@ describe('paging', () => {
     const last = await request(sandbox, '/api/v2/customers?page=8');
     expect(last.body.data).toHaveLength(10);
     expect((await request(sandbox, '/api/v2/customers?page=900')).text).toBe(last.text);
+    sandbox.setVariants({ 'behind-end': 'first-page' });
+    const first = await request(sandbox, '/api/v2/customers?page=1');
+    expect((await request(sandbox, '/api/v2/customers?page=900')).text).toBe(first.text);
+    sandbox.setVariants({ 'behind-end': 'refused' });
+    const refused = await request(sandbox, '/api/v2/customers?page=9');
+    expect([refused.status, Object.keys(refused.body.errors)]).toEqual([400, ['page']]);
+    expect((await request(sandbox, '/api/v2/customers?page=8')).text).toBe(last.text);
   });
 
   test.for([

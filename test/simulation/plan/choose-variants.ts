@@ -106,6 +106,11 @@ export const EXCLUDED: readonly {
       told: false,
     },
   ]),
+  ...[{ paging: 'no-meta' } as const, ...NO_COUNTS].map(uncounted => ({
+    when: { 'behind-end': 'refused', ...uncounted } as const,
+    why: 'behind a full page, a refused one need not be the end',
+    told: true,
+  })),
   ...(['ignored', '20-reject'] as const).map(most => ({
     when: { paging: 'ignored', 'limit-max': most } as const,
     why: 'a day may have more rows than the 20 that the source shows of it',
@@ -206,6 +211,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'drafts',
   'limit-values',
   'pages',
+  'behind-end',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */

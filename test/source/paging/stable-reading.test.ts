@@ -349,6 +349,25 @@ test.each([20, 30])(
   },
 );
 
+test.each([1, 2])('behind a full last page, page %i again shows no further row, even where rows have no id', again => {
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 });
+  const keysOf = (page: number, number: number) =>
+    Array.from({ length: 10 }, (_, row) => `#${10 * page + row}/${number}`);
+  const pages = [keysOf(1, 1), keysOf(2, 1), keysOf(again, 2)];
+  const reads = pages.map((keys, index) => {
+    const answer = { page: index + 1, limit: 10, rows: 10, keys, meta: { totalPages: 2, totalRecords: 20 } };
+    const read = readPage(reading, { ...answer, grantedAt: 'now' }, { ...CONTEXT, fullPage: 10 });
+    reading = read.reading;
+    return [read.outcome?.kind, read.taken.isDuplicate, read.reading.pager.pass];
+  });
+  // Rows without an id take a second pass.
+  expect(reads).toEqual([
+    [undefined, false, 1],
+    [undefined, false, 1],
+    [undefined, true, 2],
+  ]);
+});
+
 /** Plays a list whose pages are these numbers of rows; returns the pages asked for, and how it ended. */
 function readLengths(lengths: readonly number[], more: Partial<ListPage>, faulty: readonly number[] = []) {
   const asked: number[] = [];

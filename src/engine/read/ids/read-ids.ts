@@ -113,6 +113,8 @@ type Found = PlacedAnswer & { readonly isFixed: boolean };
 async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<Step, Found | null> {
   const { question, task, rank } = reading;
   let shown: PageAnswer | null = null;
+  // The list may have become shorter since its rows were stored.
+  const mayEnd = new Date(task.since).toISOString();
   const before = begun.offset + 1;
   for (let search = begun; ; ) {
     const isFirst = search.corrections === 0;
@@ -120,7 +122,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
     const came =
       isFirst && address.page === 1
         ? await fetchFirstPage(question, address.limit)
-        : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size });
+        : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size, mayEnd });
     const answer = came.rows.length === 0 ? await lookBehind(question, came) : came;
     const placed = await confirmLast(reading, placeAnswer(reading.task.resource, answer));
     const { place, page } = placed;
@@ -149,7 +151,10 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
   const { answer, place } = found;
   const { resource } = task;
   const before = place.lastOffset + 1;
-  const next = await fetchPage(question, { page: answer.page + 1, limit: answer.limit, flexible: false });
+  const next = await fetchPage(question, {
+    ...{ page: answer.page + 1, limit: answer.limit },
+    ...{ flexible: false, mayEnd: answer.grantedAt },
+  });
   const behind = await confirmEnd(question, answer, next);
   // The only page of a list comes again where a source repeats its last page, and where it ignores pages and cuts its answer off.
   const isSingle = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
@@ -170,7 +175,8 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
   const addresses = addressesBehind(found.place, { rows, isFixed, most: Math.max(most - 1, isFixed ? 1 : 0) });
   const usual = found.page.limit;
-  const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false, usual });
+  const mayEnd = found.answer.grantedAt;
+  const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false, usual, mayEnd });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await confirmEnd(question, previous.answer, shown, usual);
