@@ -142,12 +142,13 @@ const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
 /** All windows have lacked some rows since they went missing, but not the whole unfiltered list, while others go missing anew each time: drafts. */
 function waitsForAll({ list, missing }: PlanFacts): boolean {
   if (unfilteredFor(list) !== 'all') return false;
-  const [windows, all] = [oldestProof(list) ?? 0, unfilteredReadAt(list)].map(at => at - lagOf(list)) as [
-    number,
-    number,
-  ];
-  const isLacked = (at: number) => all <= at && at < windows;
-  return missing.some(row => confirmationOf(row, list.strategy) === 'cover' && isLacked(stampMs(row.since)));
+  const lag = lagOf(list);
+  const windowsRead = (oldestProof(list) ?? 0) - lag;
+  const allRead = unfilteredReadAt(list) - lag;
+  return missing.some(row => {
+    const since = stampMs(row.since);
+    return confirmationOf(row, list.strategy) === 'cover' && allRead <= since && since < windowsRead;
+  });
 }
 
 function unfilteredQuestion(what: 'newest end' | 'all', { list, wish: { kind, state } }: PlanFacts): Choice | null {
