@@ -1,7 +1,8 @@
 import { countsAfterCover } from '../../src/engine/coverage/hidden-rows.ts';
-import { partition, watched } from '../../src/engine/coverage/list.ts';
+import { pageSize, partition, watched } from '../../src/engine/coverage/list.ts';
 import { partsIn } from '../../src/engine/coverage/prove.ts';
 import { confirmsByWatched, unreadBeside } from '../../src/engine/coverage/targeted.ts';
+import { isIdOrdered } from '../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../src/engine/slices/coverage-entry.ts';
 import { parseSlice, sliceText } from '../../src/engine/slices/slice.ts';
 import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan } from './recorded.ts';
@@ -15,12 +16,14 @@ import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan 
  * - A part that the task had proven was read again to confirm a missing row before the others were proven. Now the task finishes first.
  * - What all windows of a counted list lacked was concluded by reading one of them once more. Now the count concludes.
  * - The neighbours of a missing row were asked at once. Now the newest end comes first, where nothing is counted and it was not read since.
+ * - Windows were gathered into several pages where no count and no order could make these add up. Now they fit into one.
  * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
  */
 export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
   const { task, next, list } = recorded;
   if (isUnprovenBody(recorded)) return true;
   const known = listOf(list);
+  if (typeof next === 'object' && next.gathered && isGatheredInVain(recorded, next.slice)) return true;
   const unread = partition(known).filter(({ provenAt }) => provenAt === null);
   const isChoice = typeof next === 'object';
   if (task.kind === 'slot') {
@@ -43,6 +46,12 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
   if (isRead && isUnfinished && missing.length > 0 && isProven(next.slice)) return true;
   const wasTurn = list.turn % 5 >= 3;
   return task.kind === 'sync' && wasTurn && isRead && unread.length > 0;
+}
+
+function isGatheredInVain({ list }: RecordedPlan, slice: string): boolean {
+  const known = listOf(list);
+  if (known.total !== null || isIdOrdered(known.profile)) return false;
+  return partsIn(known, parseSlice(slice)).reduce((sum, { rows }) => sum + (rows ?? 0), 0) > 0.85 * pageSize(known);
 }
 
 /** A list that is read in one answer without a count although some rows have no date, and nothing agreed that this is all of it. */

@@ -139,18 +139,6 @@ function questionFor({ profile, strategy }: List, row: MissingRow, now: number):
 const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
   shownAt !== null && now - stampMs(shownAt) < DAY;
 
-/** All windows have lacked some rows since they went missing, but not the whole unfiltered list, while others go missing anew each time: drafts. */
-function waitsForAll({ list, missing }: PlanFacts): boolean {
-  if (unfilteredFor(list) !== 'all') return false;
-  const lag = lagOf(list);
-  const windowsRead = (oldestProof(list) ?? 0) - lag;
-  const allRead = unfilteredReadAt(list) - lag;
-  return missing.some(row => {
-    const since = stampMs(row.since);
-    return confirmationOf(row, list.strategy) === 'cover' && allRead <= since && since < windowsRead;
-  });
-}
-
 function unfilteredQuestion(what: 'newest end' | 'all', { list, wish: { kind, state } }: PlanFacts): Choice | null {
   const slice: Slice = { by: 'newest' };
   if (what === 'newest end') return single(slice);
@@ -170,8 +158,7 @@ function confirmByCover(facts: PlanFacts): Choice | null {
   const slices = lackingSlices(list, missing);
   const since = coverFrom(facts, slices);
   const covered = since > 0 && (oldestProof(list) ?? 0) >= since;
-  if (list.reading.size > 0) return null;
-  if (!covered) return waitsForAll(facts) ? unfilteredQuestion('all', facts) : null;
+  if (!covered || list.reading.size > 0) return null;
   const { coverAsked } = wish.state;
   const parts = partition(list);
   const lacking = parts.filter(entry => !coverAsked.has(sliceText(entry.slice)) && countsAgain(entry, slices, now));

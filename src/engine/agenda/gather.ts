@@ -1,6 +1,6 @@
 import { type List, pageSize } from '../coverage/list.ts';
 import { isDoubtful, measureOf, mostTogether } from '../coverage/uncounted.ts';
-import { isSingleBody } from '../profile/strategy.ts';
+import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { daysApart } from '../slices/date-windows.ts';
 import { byIds } from '../slices/id-ranges.ts';
@@ -33,11 +33,15 @@ export function chainIds(list: List, best: Range, due: readonly Entry[]): Choice
 
 type Window = Entry & { slice: DateSlice };
 
+/** A reading of several pages can add up, rather than be cut: rows have ids, and a count or the order tells those that slip between pages. */
+const addsUpOverPages = ({ profile, total }: List): boolean =>
+  !isSingleBody(profile) && profile.ids !== 'no' && (total !== null || isIdOrdered(profile));
+
 /** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. `done`: what the task has read. */
 export function gatherDates(list: List, best: Window, due: readonly Entry[], done: ReadonlySet<string>): Choice {
   const alone = byItself(list, best, done);
   if (alone.asks) return alone;
-  const pages = isSingleBody(list.profile) || list.profile.ids === 'no' ? 1 : MOST_PAGES;
+  const pages = addsUpOverPages(list) ? MOST_PAGES : 1;
   const most = Math.min(pages * pageSize(list) * 0.85, mostTogether(list));
   // As many rows as fit into the pages that the window took: some sources take rows out of their pages.
   const rowsOf = (entry: Entry | undefined) =>

@@ -1,6 +1,6 @@
 import type { Observation } from '../profile/observation.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
-import { type List, oldestProof, partition, rowsProven, unfilteredFor } from './list.ts';
+import { type List, oldestProof, partition, rowsProven } from './list.ts';
 
 /** How many rows are accounted for: stored ones without those that a whole cover lacks, and records in quarantine without a row. */
 export interface Accounted {
@@ -22,8 +22,7 @@ export const isBeforeCover = (list: List, counted: Counted | null): boolean =>
   counted !== null && (oldestProof(list) ?? 0) >= counted.at;
 
 /** Whether windows cover a list that the source counts, or may count: what they lack is deleted only once it was counted after them. */
-export const countsAfterCover = (list: List): boolean =>
-  list.strategy.partition === 'date' && list.total !== null && unfilteredFor(list) !== 'all';
+export const countsAfterCover = ({ strategy, total }: List): boolean => strategy.partition === 'date' && total !== null;
 
 /**
  * Whether all slices were read, so that the count of the source can show that rows lie in none of its windows, or between the pages of a list in the

@@ -105,15 +105,13 @@ export function holdsRows(list: List, slice: Slice): boolean {
 
 /**
  * What the unfiltered list must show before a cover of windows confirms, since it may show a row that lies in none of them: its newest end, or all
- * of it where no count can tell, and it is not known to be cut off: nothing is counted, or the windows leave out rows that are. Null where that is
- * left to the count.
+ * of it where nothing is counted and it is not known to be cut off. Null where that is left to the count.
  */
 export function unfilteredFor({ strategy, profile, total }: List): 'newest end' | 'all' | null {
   if (strategy.partition !== 'date') return null;
   if (strategy.oneAnswerShowsAll) return 'newest end';
   const isCut = profile.oneAnswer === 'cut' || profile.end?.verdict === 'cut';
   if (total === null) return isCut ? 'newest end' : 'all';
-  if (profile.leavesOut && !isCut) return 'all';
   return strategy.membership === 'window' ? 'newest end' : null;
 }
 

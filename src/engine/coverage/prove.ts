@@ -31,7 +31,7 @@ export interface Proof {
   readonly at: number;
   /** Stored rows that it lacked. */
   readonly lacked: number;
-  /** Pages that it took, where that is known; one of them may lie beyond its rows. */
+  /** Pages that it took, where that is known; the last may lie beyond its rows. */
   readonly pages?: number | undefined;
 }
 

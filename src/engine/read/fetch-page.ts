@@ -129,15 +129,15 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
         refused = 'fewer';
         page = Math.floor(((page - 1) * limit) / usual) + 1;
         limit = usual;
-      } else if (isRefused && page > 1 && address.mayEnd !== undefined) {
-        const nothing = { rows: [], meta: undefined, requests: 0, release: () => undefined };
-        return { ...nothing, grantedAt: address.mayEnd, page, limit, refusal: error };
       } else if (smaller !== undefined && (isRefused || (isTimeout(error) && limit > SMALL_PAGE))) {
         refused = isRefused ? 'more' : undefined;
         limit = smaller;
       } else if (hasty && isKind(error, 'unavailable')) {
         // The source is down, whatever the size: request the same page with the usual number of attempts.
         patient = true;
+      } else if (isRefused && page > 1 && address.mayEnd !== undefined) {
+        const nothing = { rows: [], meta: undefined, requests: 0, release: () => undefined };
+        return { ...nothing, grantedAt: address.mayEnd, page, limit, refusal: error };
       } else throw error;
     }
   }
@@ -169,13 +169,22 @@ export function fetchBehind(
 }
 
 /**
- * Nothing counts the pages, and the source refuses one: behind a short page (of `before` rows), that is the end of the list. A full one may have
- * others behind it, which the source refuses to show: then this throws.
+ * No count that is believed ends the list, and the source refuses a page: that is the end behind a short page (`before`), or, where a count that is
+ * not believed promises pages, behind the last of them. Otherwise the source may refuse to show what lies behind: then this throws.
  */
-export function endIfShort(resource: Resource, answer: PageAnswer, before: number): PageAnswer {
-  if (answer.refusal && before >= fullPage(resource, answer.limit)) throw answer.refusal;
+export function endIfRefused(
+  resource: Resource,
+  answer: PageAnswer,
+  before: { readonly rows: number; readonly limit: number; readonly promised?: number | undefined },
+): PageAnswer {
+  const { rows, limit, promised } = before;
+  const mayGoOn = promised === undefined ? rows >= fullPage(resource, limit) : answer.page <= promised;
+  if (answer.refusal && mayGoOn) throw answer.refusal;
   return answer;
 }
+
+/** What a page says of the end of the list. */
+export const lengthOf = ({ rows, limit, promised }: PageAnswer) => ({ rows: rows.length, limit, promised });
 
 const isFiltered = (query: ListQuestion['query']): boolean => Object.keys(query).length > 0;
 
@@ -244,7 +253,7 @@ export async function confirmEnd(
   shown: PageAnswer,
   usual?: number,
 ): Promise<PageAnswer> {
-  const answer = endIfShort(question.task.resource, shown, previous.rows.length);
+  const answer = endIfRefused(question.task.resource, shown, lengthOf(previous));
   const { page, limit } = answer;
   const before = { rows: previous.rows.length, meta: previous.meta };
   const full = fullPage(question.task.resource, previous.limit);

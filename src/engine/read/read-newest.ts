@@ -8,7 +8,7 @@ import { wholeTime } from '../slices/date-windows.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { unproven } from './end-of-reading.ts';
-import { endIfShort, fetchPage, firstLimit, type PageAnswer, type Reader } from './fetch-page.ts';
+import { endIfRefused, fetchPage, firstLimit, lengthOf, type PageAnswer, type Reader } from './fetch-page.ts';
 import { knownRows, mayBeCut, observeAnswer } from './observe-answer.ts';
 import { parseRows } from './parse-rows.ts';
 import { readPages } from './read-pages.ts';
@@ -33,7 +33,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const mayEnd = previous !== null && page > previous.page ? previous.grantedAt : undefined;
     const address = { page, limit, flexible: read === 1, mayEnd };
     const shown = await fetchPage({ reader, task, slice, query: {} }, address);
-    const answer = endIfShort(resource, shown, previous?.rows.length ?? 0);
+    const answer: PageAnswer = previous === null ? shown : endIfRefused(resource, shown, lengthOf(previous));
     limit = answer.limit;
     startedAt ??= answer.grantedAt;
     const pages = countPages(answer.meta, page === 1 ? answer.rows.length : 0);

@@ -31,7 +31,7 @@ import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import { fetchInOrder, inTurn } from './fetch-in-order.ts';
 import {
-  endIfShort,
+  endIfRefused,
   fetchBehind,
   fetchFirstPage,
   fetchPage,
@@ -109,11 +109,12 @@ async function fetch(question: ListQuestion, reading: Reading, page: number): Pr
   const { resource } = question.task;
   if (isAtStart(reading)) return fetchFirstPage(question, limit);
   if (pager.goesBehind && startedAt !== null) return fetchBehind(question, { page, limit, grantedAt: startedAt });
-  const mayEnd = pager.totalPages === null ? (startedAt ?? undefined) : undefined;
+  // What all of the list lacks may be deleted at once, so that a refusal is no end of it.
+  const mayEnd = pager.totalPages === null && question.slice.by !== 'newest' ? (startedAt ?? undefined) : undefined;
   const answer = await fetchPage(question, { page, limit, flexible: false, mayEnd });
   // A restart forgot the page before.
-  const before = pager.previous?.rows ?? pager.seen.size - (page - 2) * fullPage(resource, limit);
-  return endIfShort(resource, answer, before);
+  const { rows, promised } = pager.previous ?? { rows: pager.seen.size - (page - 2) * fullPage(resource, limit) };
+  return endIfRefused(resource, answer, { rows, limit, promised });
 }
 
 /** Turns an answer into a step; null if the page must be requested again. */

@@ -54,7 +54,7 @@ export type End =
       readonly startedAt: string;
       readonly narrow?: readonly Edge[];
       readonly reached?: Reached | undefined;
-      /** Pages that the rows came in, and at most one beyond. */
+      /** Pages that the rows came in, and those asked for beyond. */
       readonly pages?: number | undefined;
       /** What follows instead if a window without a count lacks stored rows: the source may show fewer rows at once than before. */
       readonly ifLacking?: End | undefined;

@@ -104,7 +104,7 @@ export interface TakenPage {
   readonly news: number;
   /** Page 1 came again in place of this one. */
   readonly repeatsFirst: boolean;
-  /** The page before came again, row by row: nothing of this one counts. */
+  /** The page before came again, row by row, or behind the end the first: nothing of this one counts. */
   readonly isDuplicate: boolean;
 }
 
@@ -166,7 +166,7 @@ export function takePage(pager: Pager, given: ListPage, context: PageContext): T
 }
 
 const isShownAgain = ({ seen }: Pager, previous: ListPage, page: ListPage): boolean =>
-  repeats(previous, page) || isMostlyFirst(seen, renumbered(page.keys), page.rows);
+  page.rows === previous.rows && (repeats(previous, page) || isMostlyFirst(seen, renumbered(page.keys), page.rows));
 
 function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage {
   if (!pager.asksAgain && isDoubtful(pager, page, context)) {

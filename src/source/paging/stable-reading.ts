@@ -65,7 +65,7 @@ export interface Reached {
   readonly last: string;
   /** The source's own count says so, too. */
   readonly counted: boolean;
-  /** Pages that showed them, and at most one beyond. */
+  /** Pages that showed them, and those asked for beyond. */
   readonly pages?: number;
 }
 

@@ -209,30 +209,6 @@ test('windows without a count are not gathered into a reading that would be as l
   expect(gathered(20)).not.toBe('date ..');
 });
 
-test('where the list counts drafts that its windows leave out, the whole list is read at the end of a task, although drafts have just gone missing anew', () => {
-  const traits = [
-    { trait: 'page size', value: '100' },
-    { trait: 'left out', value: 'yes' },
-  ];
-  const asks = (total: number | null, more: readonly { trait: string; value: string }[] = []) => {
-    const profile = profileOf([...traits, ...more]);
-    const list = transactionsWith({ [OLD]: 3, [MIDDLE]: 2, [NEW]: 1 });
-    const missing = [40, 0].map(ago => ({
-      ...{ key: `${ago}`, slice: MIDDLE, value: null },
-      since: new Date(NOW - ago * MINUTE).toISOString().replace('Z', '+00'),
-    }));
-    const state = { ...NO_PROGRESS, readsAll: true, done: new Set([OLD, MIDDLE, NEW, 'newest'] as string[]) };
-    const wish: Wish = { ...BACKFILL, since: NOW - 5 * MINUTE, kind: 'sync', state };
-    const given = { ...list, profile, strategy: strategyFor(profile, transactions), total };
-    const next = plan({ list: given, wish, missing, now: NOW, today: '2026-01-15' });
-    return isChoice(next) ? [sliceText(next.slice), next.asks] : next;
-  };
-  expect(asks(2700)).toEqual(['newest', 'all']);
-  expect(asks(null)).toEqual(['newest', 'all']);
-  // Only the count is left to tell.
-  expect(asks(2700, [{ trait: 'one answer', value: 'cut' }])).toBe('done');
-});
-
 test('windows are gathered by the pages that they took, which a source may have taken rows out of', () => {
   const gathered = (requests: number) => {
     const list = transactionsWith({ [OLD]: 90, [MIDDLE]: 90, [NEW]: 90 });

@@ -232,23 +232,6 @@ test('nor is one that other rows have pushed off the newest end', async () => {
   );
 });
 
-test('where the list counts drafts that its windows leave out, the whole list tells the rows that were deleted from them', async () => {
-  await withGrowingList(async ({ clock, database, engine, sandbox, insert }) => {
-    const drafts = [insert(isDraft), insert(isDraft)];
-    await serveTick(engine);
-    const gone = [...sandbox.rows('transactions')].findLast(({ id }) => !isDraft(id)) as { id: number };
-    for (let round = 0; round < 5; round++) {
-      editOthers(sandbox, 40 * round);
-      // By now, the drafts are missing.
-      if (round === 2) sandbox.remove('transactions', gone.id);
-      await clock.advance(15 * MINUTE);
-      await serveOrders(engine, 'sync', { whole: true });
-      for (const draft of drafts) expect(await isStored(database, draft)).toBe(true);
-    }
-    expect(await isStored(database, gone.id)).toBe(false);
-  });
-});
-
 test('rows that the date filter leaves out keep no other row from being deleted, where one answer shows the whole list', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);

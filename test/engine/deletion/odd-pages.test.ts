@@ -198,7 +198,7 @@ test.each(
 );
 
 test('behind a full page, a refusal is no end: it may have further pages that the source does not show', async () => {
-  let live = products(1, 250).reverse();
+  let live = products(1, 204).reverse();
   let shownPages = 3;
   const places = () => live.slice(0, 100 * shownPages);
   await withProducts({ places, count: () => null, refusesBehind: true }, async sync => {
@@ -206,7 +206,7 @@ test('behind a full page, a refusal is no end: it may have further pages that th
     expect(await sync()).toMatchObject({ stored: idsOf(live) });
     shownPages = 2;
     for (let times = 0; times < 4; times++) expect(await sync()).toMatchObject({ stored: idsOf(live) });
-    live = products(1, 255).reverse();
+    live = products(1, 209).reverse();
     shownPages = 3;
     for (let times = 0; times < 2; times++) await sync();
     expect(await sync()).toMatchObject({ stored: idsOf(live) });

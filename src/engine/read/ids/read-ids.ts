@@ -114,7 +114,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
   const { question, task, rank } = reading;
   let shown: PageAnswer | null = null;
   // The list may have become shorter since its rows were stored.
-  const mayEnd = new Date(task.since).toISOString();
+  const mayEnd = task.resource.total === null ? new Date(task.since).toISOString() : undefined;
   const before = begun.offset + 1;
   for (let search = begun; ; ) {
     const isFirst = search.corrections === 0;
@@ -175,7 +175,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
   const addresses = addressesBehind(found.place, { rows, isFixed, most: Math.max(most - 1, isFixed ? 1 : 0) });
   const usual = found.page.limit;
-  const mayEnd = found.answer.grantedAt;
+  const mayEnd = found.place.total === null ? found.answer.grantedAt : undefined;
   const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false, usual, mayEnd });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
