@@ -51,7 +51,10 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
 function isGatheredInVain({ list }: RecordedPlan, slice: string): boolean {
   const known = listOf(list);
   if (known.total !== null || isIdOrdered(known.profile)) return false;
-  return partsIn(known, parseSlice(slice)).reduce((sum, { rows }) => sum + (rows ?? 0), 0) > 0.85 * pageSize(known);
+  const parts = partsIn(known, parseSlice(slice));
+  const rows = parts.reduce((sum, part) => sum + (part.rows ?? 0), 0);
+  // Any of those that were read stands for all.
+  return rows > 0.85 * pageSize(known) && parts.some(({ provenAt }) => provenAt === null);
 }
 
 /** A list that is read in one answer without a count although some rows have no date, and nothing agreed that this is all of it. */
