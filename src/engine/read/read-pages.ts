@@ -110,11 +110,15 @@ async function fetch(question: ListQuestion, reading: Reading, page: number): Pr
   if (isAtStart(reading)) return fetchFirstPage(question, limit);
   if (pager.goesBehind && startedAt !== null) return fetchBehind(question, { page, limit, grantedAt: startedAt });
   // What all of the list lacks may be deleted at once, so that a refusal is no end of it.
-  const mayEnd = pager.totalPages === null && question.slice.by !== 'newest' ? (startedAt ?? undefined) : undefined;
+  const isAll = question.slice.by === 'newest';
+  // Short pages make a list seem to have more pages than the source counts.
+  const last = pager.totalPages === null ? undefined : pager.count?.totalPages;
+  const isEnd = pager.totalPages === null || (last !== undefined && page > last);
+  const mayEnd = isEnd && !isAll ? (startedAt ?? undefined) : undefined;
   const answer = await fetchPage(question, { page, limit, flexible: false, mayEnd });
   // A restart forgot the page before.
   const { rows, promised } = pager.previous ?? { rows: pager.seen.size - (page - 2) * fullPage(resource, limit) };
-  return endIfRefused(resource, answer, { rows, limit, promised });
+  return endIfRefused(resource, answer, { rows, limit, promised: last ?? promised });
 }
 
 /** Turns an answer into a step; null if the page must be requested again. */

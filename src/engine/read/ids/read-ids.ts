@@ -113,8 +113,8 @@ type Found = PlacedAnswer & { readonly isFixed: boolean };
 async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<Step, Found | null> {
   const { question, task, rank } = reading;
   let shown: PageAnswer | null = null;
-  // The list may have become shorter since its rows were stored.
-  const mayEnd = task.resource.total === null ? new Date(task.since).toISOString() : undefined;
+  // The list may have become shorter since its rows were stored: a refused page, like an empty one, only shortens the search.
+  const mayEnd = new Date(task.since).toISOString();
   const before = begun.offset + 1;
   for (let search = begun; ; ) {
     const isFirst = search.corrections === 0;
