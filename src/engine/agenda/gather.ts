@@ -45,19 +45,18 @@ export function gatherDates(list: List, best: Window, due: readonly Entry[], don
   const most = Math.min(pages * pageSize(list) * 0.85, mostTogether(list));
   // As many rows as fit into the pages that the window took: some sources take rows out of their pages.
   const rowsOf = (entry: Entry | undefined) =>
-    entry?.rows == null ? null : Math.max(entry.rows, (entry.requests - 1) * pageSize(list));
-  const rowsOfBest = rowsOf(best);
-  if (rowsOfBest === null || rowsOfBest > most) return alone;
+    entry?.rows == null ? Number.POSITIVE_INFINITY : Math.max(entry.rows, (entry.requests - 1) * pageSize(list));
+  let rows = rowsOf(best);
+  if (rows > most) return alone;
   const windows = due
     .filter((entry): entry is Window => entry.slice.by === 'date')
     .sort((a, b) => ((a.slice.from ?? '') < (b.slice.from ?? '') ? -1 : 1));
   let first = windows.findIndex(entry => entry.slice === best.slice);
   let last = first;
-  let rows = rowsOfBest;
-  const fits = (entry: Window | undefined) => rows + (rowsOf(entry) ?? Number.POSITIVE_INFINITY) <= most;
+  const fits = (entry: Window | undefined) => rows + rowsOf(entry) <= most;
   // Older neighbours first: what is newer was read before.
-  while (fits(windows[first - 1]) && meets(windows[first - 1], windows[first])) rows += rowsOf(windows[--first]) ?? 0;
-  while (fits(windows[last + 1]) && meets(windows[last], windows[last + 1])) rows += rowsOf(windows[++last]) ?? 0;
+  while (fits(windows[first - 1]) && meets(windows[first - 1], windows[first])) rows += rowsOf(windows[--first]);
+  while (fits(windows[last + 1]) && meets(windows[last], windows[last + 1])) rows += rowsOf(windows[++last]);
   if (first === last) return alone;
   const [{ slice: older }, { slice: newer }] = [windows[first] as Window, windows[last] as Window];
   return { ...single({ by: 'date', from: older.from, to: newer.to }), gathered: true };

@@ -7,7 +7,7 @@ import { looksCut } from '../profile/page-length.ts';
 import { isContentKeyed, type Resource } from '../resource.ts';
 import { within } from '../slices/date-windows.ts';
 import type { Slice } from '../slices/slice.ts';
-import type { PageAnswer } from './fetch-page.ts';
+import type { PageAnswer } from './fetch/fetch-page.ts';
 
 /**
  * New facts about the list that an answer shows. `pages`: the list's own page count. `previous`: the preceding page. Throws if

@@ -7,7 +7,7 @@ import { fieldsBesideKey } from '../job.ts';
 import { hasVanished } from '../profile/field-drift.ts';
 import { newFields } from '../profile/observe-rows.ts';
 import type { Resource } from '../resource.ts';
-import type { PageAnswer } from './fetch-page.ts';
+import type { PageAnswer } from './fetch/fetch-page.ts';
 
 /** The fields of the records of an answer. */
 export interface AnswerFields {

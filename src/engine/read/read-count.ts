@@ -2,7 +2,7 @@ import { isKind } from '../../errors.ts';
 import type { Observation } from '../profile/observation.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { fetchPage, firstLimit, type Reader } from './fetch-page.ts';
+import { fetchPage, firstLimit, type Reader } from './fetch/fetch-page.ts';
 import { askForWindow } from './plan-window.ts';
 import { readNewest } from './read-newest.ts';
 import type { Committed, Step } from './step.ts';

@@ -14,7 +14,7 @@ import {
 import { placeOf, type Resource } from '../resource.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { fetchListInstead, type Reader } from './fetch-page.ts';
+import { fetchListInstead, type Reader } from './fetch/fetch-page.ts';
 import type { Step } from './step.ts';
 
 /**

@@ -29,10 +29,9 @@ import type { Day } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
-import { fetchInOrder, inTurn } from './fetch-in-order.ts';
+import { endIfRefused, fetchBehind } from './fetch/confirm-end.ts';
+import { fetchInOrder, inTurn } from './fetch/fetch-in-order.ts';
 import {
-  endIfRefused,
-  fetchBehind,
   fetchFirstPage,
   fetchPage,
   firstLimit,
@@ -40,7 +39,7 @@ import {
   type ListQuestion,
   type PageAnswer,
   type Reader,
-} from './fetch-page.ts';
+} from './fetch/fetch-page.ts';
 import { observeAnswer } from './observe-answer.ts';
 import { byCertainty, parseRows } from './parse-rows.ts';
 import { type PageReading, rowsShownLately } from './plan-window.ts';
@@ -109,16 +108,16 @@ async function fetch(question: ListQuestion, reading: Reading, page: number): Pr
   const { resource } = question.task;
   if (isAtStart(reading)) return fetchFirstPage(question, limit);
   if (pager.goesBehind && startedAt !== null) return fetchBehind(question, { page, limit, grantedAt: startedAt });
-  // What all of the list lacks may be deleted at once, so that a refusal is no end of it.
-  const isAll = question.slice.by === 'newest';
+  const isCounted = pager.totalPages !== null;
   // Short pages make a list seem to have more pages than the source counts.
-  const last = pager.totalPages === null ? undefined : pager.count?.totalPages;
-  const isEnd = pager.totalPages === null || (last !== undefined && page > last);
-  const mayEnd = isEnd && !isAll ? (startedAt ?? undefined) : undefined;
+  const promised = isCounted ? pager.count?.totalPages : pager.previous?.promised;
+  const isBehind = !isCounted || page > (promised ?? page);
+  // What all of the list lacks may be deleted at once, so that a refusal is no end of it.
+  const mayEnd = isBehind && question.slice.by !== 'newest' ? (startedAt ?? undefined) : undefined;
   const answer = await fetchPage(question, { page, limit, flexible: false, mayEnd });
   // A restart forgot the page before.
-  const { rows, promised } = pager.previous ?? { rows: pager.seen.size - (page - 2) * fullPage(resource, limit) };
-  return endIfRefused(resource, answer, { rows, limit, promised: last ?? promised });
+  const rows = pager.previous?.rows ?? pager.seen.size - (page - 2) * fullPage(resource, limit);
+  return endIfRefused(resource, answer, { rows, limit, promised });
 }
 
 /** Turns an answer into a step; null if the page must be requested again. */

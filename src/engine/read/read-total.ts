@@ -1,7 +1,7 @@
 import { isKind } from '../../errors.ts';
 import { sliceText, type TotalSlice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import type { Reader } from './fetch-page.ts';
+import type { Reader } from './fetch/fetch-page.ts';
 import type { Step } from './step.ts';
 
 /** Reads the source's totals for a month. If it has none, or hides them from this key, they are not requested again. */

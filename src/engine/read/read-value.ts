@@ -1,7 +1,7 @@
 import { isKind } from '../../errors.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { fetchListInstead, type Reader } from './fetch-page.ts';
+import { fetchListInstead, type Reader } from './fetch/fetch-page.ts';
 import { readPages } from './read-pages.ts';
 import type { Step } from './step.ts';
 

@@ -3,7 +3,7 @@ import { type AskedDays, isHalfOpen, needsBothDates } from '../profile/observe-f
 import { addDays, isBeyondWindows } from '../slices/date-windows.ts';
 import type { Task } from '../task/task.ts';
 import { unproven } from './end-of-reading.ts';
-import type { Reader } from './fetch-page.ts';
+import type { Reader } from './fetch/fetch-page.ts';
 import type { PageReading } from './plan-window.ts';
 import { readPages } from './read-pages.ts';
 import type { Step } from './step.ts';

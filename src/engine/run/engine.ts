@@ -9,7 +9,7 @@ import type { SeenTime } from '../../warehouse/database/now.ts';
 import type { Order } from '../../warehouse/ledgers/orders.ts';
 import type { Retention } from '../../warehouse/ledgers/retention.ts';
 import type { Committer } from '../apply/committer.ts';
-import type { Reader } from '../read/fetch-page.ts';
+import type { Reader } from '../read/fetch/fetch-page.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Task } from '../task/task.ts';

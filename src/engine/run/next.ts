@@ -14,7 +14,7 @@ import { oldestProof, partition, rowsProven } from '../coverage/list.ts';
 import { doubtCounts } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
 import { isIdOrdered } from '../profile/strategy.ts';
-import { listIsGone, othersAnswering } from '../read/absent-list.ts';
+import { listIsGone, othersAnswering } from '../read/fetch/absent-list.ts';
 import type { Resource } from '../resource.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';

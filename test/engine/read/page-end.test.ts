@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import transactions from '../../../jobs/transactions.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
-import type { PageAnswer, Reader } from '../../../src/engine/read/fetch-page.ts';
+import type { PageAnswer, Reader } from '../../../src/engine/read/fetch/fetch-page.ts';
 import { observeAnswer } from '../../../src/engine/read/observe-answer.ts';
 import { parseRows } from '../../../src/engine/read/parse-rows.ts';
 import { readPages } from '../../../src/engine/read/read-pages.ts';

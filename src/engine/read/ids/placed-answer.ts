@@ -6,7 +6,7 @@ import type { Resource } from '../../resource.ts';
 import { isId } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
-import type { PageAnswer } from '../fetch-page.ts';
+import type { PageAnswer } from '../fetch/fetch-page.ts';
 import { observeAnswer } from '../observe-answer.ts';
 import { type ParsedRows, parseRows } from '../parse-rows.ts';
 import type { Step } from '../step.ts';

@@ -6,20 +6,18 @@ import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
 import { openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
-import { fetchInOrder, inTurn } from '../fetch-in-order.ts';
+import { confirmEnd, fetchBehind, lookBehind } from '../fetch/confirm-end.ts';
+import { fetchInOrder, inTurn } from '../fetch/fetch-in-order.ts';
 import {
-  confirmEnd,
-  fetchBehind,
   fetchFirstPage,
   fetchPage,
   firstLimit,
   fullPage,
   type ListQuestion,
-  lookBehind,
   type PageAnswer,
   type Reader,
   withoutWaiting,
-} from '../fetch-page.ts';
+} from '../fetch/fetch-page.ts';
 import { mayBeCut } from '../observe-answer.ts';
 import type { Step } from '../step.ts';
 import {

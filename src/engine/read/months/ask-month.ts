@@ -4,8 +4,8 @@ import { slicingOf } from '../../job.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
-import { orAbsent } from '../absent-list.ts';
-import type { Reader } from '../fetch-page.ts';
+import { orAbsent } from '../fetch/absent-list.ts';
+import type { Reader } from '../fetch/fetch-page.ts';
 import type { Step } from '../step.ts';
 
 /** What the source said of one month. */

@@ -1,4 +1,4 @@
-import type { Reader } from '../../read/fetch-page.ts';
+import type { Reader } from '../../read/fetch/fetch-page.ts';
 
 /** Which readings answers are admitted for. */
 export type Admissions = Readonly<Record<'live' | 'others', Reader['admit']>>;

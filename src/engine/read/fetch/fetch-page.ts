@@ -1,17 +1,13 @@
-import { stampMs } from '../../clock.ts';
-import { isKind, type SluiceError } from '../../errors.ts';
-import { type Client, isTimeout, type ListAnswer, type Meta } from '../../source/client.ts';
-import { MOST_EMPTY_PAGES } from '../../source/paging/page-count.ts';
-import { endsBehindFullPage, isFollowed } from '../../source/paging/pager.ts';
-import { holdsNothing, holdsRows, type List, pageSize } from '../coverage/list.ts';
-import { believedMeta, promisedPages } from '../profile/counts.ts';
-import { turnsPages } from '../profile/observe-page.ts';
-import type { Refused } from '../profile/observed-page.ts';
-import { distinct } from '../profile/page-length.ts';
-import { isSingleBody } from '../profile/strategy.ts';
-import type { Resource } from '../resource.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
-import { stopsSource, type Task } from '../task/task.ts';
+import { stampMs } from '../../../clock.ts';
+import { isKind, type SluiceError } from '../../../errors.ts';
+import { type Client, isTimeout, type ListAnswer, type Meta } from '../../../source/client.ts';
+import { holdsNothing, holdsRows, type List, pageSize } from '../../coverage/list.ts';
+import { believedMeta, promisedPages } from '../../profile/counts.ts';
+import type { Refused } from '../../profile/observed-page.ts';
+import { isSingleBody } from '../../profile/strategy.ts';
+import type { Resource } from '../../resource.ts';
+import { type Slice, sliceText } from '../../slices/slice.ts';
+import { stopsSource, type Task } from '../../task/task.ts';
 import { nothingAnswered, orAbsent, unanswered } from './absent-list.ts';
 
 /** What readings need from the loop that runs them. */
@@ -46,7 +42,7 @@ export interface PageAnswer {
   readonly unordered?: true | undefined;
   /** The source answered that there is nothing (404). */
   readonly isGone?: true;
-  /** The source refused the page, as some do behind the end; see `PageAddress.mayEnd`. */
+  /** The source refused the page, as some do behind the end; see `PageAddress.mayEnd` and `endIfRefused`. */
   readonly refusal?: SluiceError;
   readonly release: () => void;
 }
@@ -90,6 +86,12 @@ export function firstLimit(reader: Reader, { profile }: Resource): number {
 
 /** Rows of a full page if `limit` rows are requested. */
 export const fullPage = (resource: Resource, limit: number): number => Math.min(limit, pageSize(resource, limit));
+
+/** A page that is taken to be empty, although the source did not show it. */
+export const withoutRows = (address: Pick<PageAnswer, 'page' | 'limit' | 'grantedAt'>): PageAnswer => ({
+  ...address,
+  ...{ rows: [], meta: undefined, requests: 0, release: () => undefined },
+});
 
 /** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
 export async function fetchPage(question: ListQuestion, address: PageAddress): Promise<PageAnswer> {
@@ -136,8 +138,7 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
         // The source is down, whatever the size: request the same page with the usual number of attempts.
         patient = true;
       } else if (isRefused && page > 1 && address.mayEnd !== undefined) {
-        const nothing = { rows: [], meta: undefined, requests: 0, release: () => undefined };
-        return { ...nothing, grantedAt: address.mayEnd, page, limit, refusal: error };
+        return { ...withoutRows({ page, limit, grantedAt: address.mayEnd }), refusal: error };
       } else throw error;
     }
   }
@@ -156,35 +157,6 @@ export async function fetchListInstead(reader: Reader, task: Task, error: Sluice
   answer.release();
   return answer.requests;
 }
-
-/** A page behind the end of the list by its count. A source may refuse it, or fail at it: then the count stands. `grantedAt`: of the page before. */
-export function fetchBehind(
-  question: ListQuestion,
-  { grantedAt, ...address }: { readonly page: number; readonly limit: number; readonly grantedAt: string },
-): Promise<PageAnswer> {
-  return fetchPage(question, { ...address, flexible: false }).catch((error: unknown) => {
-    if (!isKind(error, 'refused', 'unavailable')) throw error;
-    return { ...address, rows: [], meta: undefined, grantedAt, requests: 0, release: () => undefined };
-  });
-}
-
-/**
- * No count that is believed ends the list, and the source refuses a page: that is the end behind a short page (`before`), or, where a count that is
- * not believed promises pages, behind the last of them. Otherwise the source may refuse to show what lies behind: then this throws.
- */
-export function endIfRefused(
-  resource: Resource,
-  answer: PageAnswer,
-  before: { readonly rows: number; readonly limit: number; readonly promised?: number | undefined },
-): PageAnswer {
-  const { rows, limit, promised } = before;
-  const mayGoOn = promised === undefined ? rows >= fullPage(resource, limit) : answer.page <= promised;
-  if (answer.refusal && mayGoOn) throw answer.refusal;
-  return answer;
-}
-
-/** What a page says of the end of the list. */
-export const lengthOf = ({ rows, limit, promised }: PageAnswer) => ({ rows: rows.length, limit, promised });
 
 const isFiltered = (query: ListQuestion['query']): boolean => Object.keys(query).length > 0;
 
@@ -241,59 +213,6 @@ async function provePresence({ reader, task, query }: ListQuestion, { limit, gra
     if (answer.rows.length > 0 || (resource === asked && !answer.isGone)) return requests;
   }
   throw nothingAnswered(asked);
-}
-
-/**
- * Returns the answer to a page after the first. If nothing counts the pages, an empty page after a full one is requested again; for those that a
- * count promises which is not believed, see `thinned`. `usual`: as for `fetchPage`.
- */
-export async function confirmEnd(
-  question: ListQuestion,
-  previous: PageAnswer,
-  shown: PageAnswer,
-  usual?: number,
-): Promise<PageAnswer> {
-  const answer = endIfRefused(question.task.resource, shown, lengthOf(previous));
-  const { page, limit } = answer;
-  const before = { rows: previous.rows.length, meta: previous.meta };
-  const full = fullPage(question.task.resource, previous.limit);
-  const isDoubtful = endsBehindFullPage(before, { rows: answer.rows.length }, full);
-  const fetchAgain = () => fetchPage(question, { page, limit, flexible: false, usual });
-  const confirmed = isDoubtful ? await replacing(answer, fetchAgain) : answer;
-  return confirmed.rows.length === 0 ? lookBehind(question, confirmed) : compareWith(question, previous, confirmed);
-}
-
-/** An empty page that others follow by a count which is not believed: rows were taken out of it after it was cut if one of those has rows. */
-export async function lookBehind(question: ListQuestion, answer: PageAnswer): Promise<PageAnswer> {
-  const { limit } = answer;
-  const ask = (page: number) => fetchPage(withoutWaiting(question), { page, limit, flexible: false });
-  let { requests } = answer;
-  let behind = answer;
-  for (let empty = 1; behind.rows.length === 0 && isFollowed(behind) && empty < MOST_EMPTY_PAGES; empty++) {
-    behind = await ask(behind.page + 1);
-    requests += behind.requests;
-  }
-  if (behind.rows.length === 0) return { ...answer, requests };
-  if (behind === answer) return answer;
-  // One answer may have lost its rows.
-  const again = await ask(answer.page);
-  requests += again.requests;
-  if (again.rows.length > 0) return { ...again, release: answer.release, requests };
-  return { ...answer, requests, thinned: `page ${answer.page} is empty, and page ${behind.page} is not` };
-}
-
-/** The same for a page that is shorter than the next, where the list is not at its end by that count. */
-async function compareWith(question: ListQuestion, previous: PageAnswer, answer: PageAnswer): Promise<PageAnswer> {
-  const { promised = 0, page, limit } = answer;
-  const { job } = question.task.resource;
-  const shown = distinct(answer.rows);
-  const isShorter = (before: PageAnswer) => before.rows.length < shown && turnsPages(job.key, before, answer);
-  const isNext = previous.page + 1 === page && previous.limit === limit && page <= promised;
-  if (!isNext || previous.rows.length === 0 || !isShorter(previous)) return answer;
-  const again = await fetchPage(withoutWaiting(question), { page: previous.page, limit, flexible: false });
-  const came = { ...answer, requests: answer.requests + again.requests };
-  if (again.rows.length === 0 || !isShorter(again)) return came;
-  return { ...came, thinned: `page ${again.page} shows ${again.rows.length} rows, and the next ${shown}` };
 }
 
 /** Asks for pages that are not kept, so that they need not wait for others to be committed. */

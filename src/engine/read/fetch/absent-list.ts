@@ -1,7 +1,7 @@
-import { HOUR } from '../../clock.ts';
-import { isKind, SluiceError } from '../../errors.ts';
-import { holdsNothing, isOffered, type List, wasAnswered } from '../coverage/list.ts';
-import type { Resource } from '../resource.ts';
+import { HOUR } from '../../../clock.ts';
+import { isKind, SluiceError } from '../../../errors.ts';
+import { holdsNothing, isOffered, type List, wasAnswered } from '../../coverage/list.ts';
+import type { Resource } from '../../resource.ts';
 
 /** How long ago another list may have been answered. */
 const ANSWERED_LATELY_MS = HOUR;
