@@ -109,9 +109,10 @@ async function fetch(question: ListQuestion, reading: Reading, page: number): Pr
   if (isAtStart(reading)) return fetchFirstPage(question, limit);
   if (pager.goesBehind && startedAt !== null) return fetchBehind(question, { page, limit, grantedAt: startedAt });
   const isCounted = pager.totalPages !== null;
-  // Short pages make a list seem to have more pages than the source counts.
-  const promised = isCounted ? pager.count?.totalPages : pager.previous?.promised;
-  const isBehind = !isCounted || page > (promised ?? page);
+  // Short pages make a list seem to have more pages than the source counts. A restart forgot how many that are.
+  const byRows = Math.ceil((pager.totalRecords ?? 0) / fullPage(resource, limit));
+  const promised = isCounted ? (pager.count?.totalPages ?? byRows) : pager.previous?.promised;
+  const isBehind = !isCounted || page > (promised ?? 0);
   // What all of the list lacks may be deleted at once, so that a refusal is no end of it.
   const mayEnd = isBehind && question.slice.by !== 'newest' ? (startedAt ?? undefined) : undefined;
   const answer = await fetchPage(question, { page, limit, flexible: false, mayEnd });

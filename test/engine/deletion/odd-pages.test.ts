@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { openProxy } from '../../conformance/tests/proxy.ts';
+import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -158,6 +159,31 @@ test('a list whose pages are counted one too many is complete, and its deleted r
     for (let times = 0; times < 3; times++) await sync();
     expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true, requests: 3 });
   });
+});
+
+test('a reading that was stopped goes on, although its short first page promised a page that the source refuses', async () => {
+  const sandbox = await openSandbox({ size: { customers: 1, invoices: 1, transactions: 250 }, rateLimit: 0 });
+  let isStopped = true;
+  const url = await openProxy(sandbox, (answer, { path, query }) => {
+    const { data, meta } = answer.body as { data: unknown[]; meta?: { total_pages: number } };
+    if (path !== '/api/v2/transactions' || !meta || meta.total_pages === 1) return answer;
+    const page = Number(query.get('page') ?? 1);
+    if (page > meta.total_pages || (page === 2 && isStopped))
+      return { status: 422, body: { success: false, message: 'No such page' } };
+    return page === 1 ? { status: 200, body: { success: true, data: data.slice(40), meta } } : answer;
+  });
+  await withDatabase(async database => {
+    const options = { limit: 100_000, resources: ['transactions'] as const };
+    const engine = await openEngine(database, { ...sandbox, url }, options);
+    expect(await serveOrders(engine, 'sync')).toMatchObject([{ state: 'failed' }]);
+    isStopped = false;
+    // The count is doubted once it differed twice, and the days are read in parts.
+    for (let times = 0; times < 2; times++) await serveOrders(engine, 'sync');
+    expect(await serveOrders(engine, 'sync')).toMatchObject([{ state: 'done' }]);
+    expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
 });
 
 test('a source that refuses pages behind its last is asked for one in doubt, and believed', async () => {
