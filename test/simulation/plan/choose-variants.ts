@@ -111,6 +111,11 @@ export const EXCLUDED: readonly {
     why: 'behind a full page, a refused one need not be the end',
     told: true,
   })),
+  {
+    when: { 'behind-end': 'refused', pages: 'thinned' },
+    why: 'the same: pages that lost rows belie their count, so that it is not believed',
+    told: true,
+  },
   ...(['ignored', '20-reject'] as const).map(most => ({
     when: { paging: 'ignored', 'limit-max': most } as const,
     why: 'a day may have more rows than the 20 that the source shows of it',
