@@ -106,16 +106,11 @@ export const EXCLUDED: readonly {
       told: false,
     },
   ]),
-  ...[{ paging: 'no-meta' } as const, ...NO_COUNTS].map(uncounted => ({
-    when: { 'behind-end': 'refused', ...uncounted } as const,
-    why: 'behind a full page, a refused one need not be the end',
+  ...[{ paging: 'no-meta' } as const, ...NO_COUNTS, ...WRONG_COUNTS].map(unbelieved => ({
+    when: { 'behind-end': 'refused', ...unbelieved } as const,
+    why: 'where no count is believed, a refused page behind a full one need not be the end',
     told: true,
   })),
-  {
-    when: { 'behind-end': 'refused', pages: 'thinned' },
-    why: 'the same: pages that lost rows belie their count, so that it is not believed',
-    told: true,
-  },
   ...(['ignored', '20-reject'] as const).map(most => ({
     when: { paging: 'ignored', 'limit-max': most } as const,
     why: 'a day may have more rows than the 20 that the source shows of it',
@@ -235,8 +230,11 @@ function chooseAdded(seed: number): Partial<Variants> {
   if ((chosen['most-rows'] ?? 'all') !== 'all') chosen['most-rows'] = length;
   // No client could notice what its own count leaves out.
   if (chosen['most-rows-of'] === 'counted') delete chosen['most-rows-of'];
-  for (const name of ['pages', 'drafts']) if (excludes(chosen).length > 0) delete chosen[name];
-  return chosen as Partial<Variants>;
+  // The latest first, so that the plan of an older seed stays.
+  return [...ADDED].reverse().reduce<Partial<Variants>>((kept, name) => {
+    const { [name as keyof Variants]: _, ...others } = kept;
+    return excludes(others).length < excludes(kept).length ? others : kept;
+  }, chosen);
 }
 
 /**
