@@ -26,7 +26,7 @@ export function readConfig(options: {
   source?: string | undefined;
   /** Leaves out the sources that a file describes: the environment and `.env` describe the only one. */
   withoutFile?: boolean;
-  /** Names of the jobs, for SCHEDULE_*, WEIGHT_* and FRESHNESS_TARGET_MINUTES_*. */
+  /** Names of the jobs, after which settings of one resource are named: see resource-settings.ts. */
   resources: readonly string[];
 }): Config {
   const { directory, resources, needsSource, source: chosen } = options;

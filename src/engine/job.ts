@@ -77,7 +77,7 @@ export interface DateWindow {
   readonly to: string;
 }
 /**
- * The list can be asked for one value of a field (the query parameter has the field's name). `watch`: values read at every sync. The first
+ * The list can be asked for one value of a field (the query parameter has the field's name). `watch`: values read at every sync and slot, and as questions in between. The first
  * field without any also confirms deletions where rows have no address: a missing row is deleted only once the list of its value lacks it, too.
  */
 export interface Value {

@@ -110,7 +110,7 @@ export function confirm(facts: PlanFacts): Choice | null {
     const beside = unreadBeside(list, row);
     // The range where the list grows is cut anew at each reading.
     const key = beside === null ? row.key : beside.by === 'id' ? NEWEST : sliceText(beside);
-    const slice = beside ?? questionFor(list, row, now);
+    const slice = beside ?? sliceFor(list, row, now);
     if (!slice || wish.state.asked.has(key)) continue;
     if ([...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
     // One try for each task: what it does not settle waits for the next.
@@ -120,7 +120,7 @@ export function confirm(facts: PlanFacts): Choice | null {
 }
 
 /** The slice whose answer confirms this row by itself; null where only a whole cover does. */
-function questionFor({ profile, strategy }: List, row: MissingRow, now: number): Slice | null {
+function sliceFor({ profile, strategy }: List, row: MissingRow, now: number): Slice | null {
   switch (confirmationOf(row, strategy)) {
     case 'address':
       return mayShowAgain(profile, now) ? null : { by: 'one', key: row.key };
@@ -139,7 +139,7 @@ function questionFor({ profile, strategy }: List, row: MissingRow, now: number):
 const wasShown = ({ shownAt = null }: MissingRow, now: number): boolean =>
   shownAt !== null && now - stampMs(shownAt) < DAY;
 
-function unfilteredQuestion(what: 'newest end' | 'all', { list, wish: { kind, state } }: PlanFacts): Choice | null {
+function unfilteredChoice(what: 'newest end' | 'all', { list, wish: { kind, state } }: PlanFacts): Choice | null {
   const slice: Slice = { by: 'newest' };
   if (what === 'newest end') return single(slice);
   // One try for each task that can pay for it.
@@ -168,7 +168,7 @@ function confirmByCover(facts: PlanFacts): Choice | null {
   const again = coverAsked.size - Number(coverAsked.has(NEWEST));
   if (again > 0 && (lacking.length === 0 || again >= parts.length)) return null;
   const unfiltered = unfilteredFor(list);
-  if (unfiltered !== null && unfilteredReadAt(list) < since) return unfilteredQuestion(unfiltered, facts);
+  if (unfiltered !== null && unfilteredReadAt(list) < since) return unfilteredChoice(unfiltered, facts);
   // Where a count concludes, what one more window leaves out would seem to be missing just before.
   if (lacking.length === 0 && countsAfterCover(list)) return null;
   const size = ({ rows }: Entry) => rows ?? Number.POSITIVE_INFINITY;

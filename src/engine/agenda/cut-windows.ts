@@ -22,7 +22,7 @@ interface DayOf extends DayRows {
 interface CutFacts {
   readonly today: Day;
   readonly now: number;
-  /** Stored rows of each day that has any, from the first of `daysToCount` on. */
+  /** Stored rows of each day that has any, from `firstDayToCount` on. */
   readonly rowsOn: ReadonlyMap<Day, number>;
   /** Slices that others refer to: they stay as they are. */
   readonly keep: readonly Slice[];

@@ -42,7 +42,7 @@ export function openTargets(list: List, { state: { targets } }: Pick<Wish, 'stat
 }
 
 /**
- * What a task reads next. Hints: their targets and nothing else. Others: the count (a repair only), what is watched at every sync, the slices
+ * What a task reads next. Hints: their targets and nothing else. Others: the count (a repair, or a sync whose newest end was read already), what is watched, the slices
  * that are due, and at the end what confirms the rows that went missing.
  */
 export function plan(facts: PlanFacts): Next {
@@ -118,7 +118,7 @@ function planCount(facts: PlanFacts): Next | null {
   return list.reading.size > 0 ? 'blocked' : { ...single({ by: 'newest' }), answers: 1 };
 }
 
-/** What is read at every sync, unless this one reads it anyway. */
+/** What syncs and slots always read, unless this one reads it anyway. */
 function planWatched(facts: PlanFacts): Next | null {
   const { list, wish, monthsHold } = facts;
   if (wish.kind !== 'sync' && wish.kind !== 'slot') return null;

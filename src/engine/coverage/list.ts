@@ -49,7 +49,7 @@ export function oldestProof(list: List): number | null {
 /** Rows that the last readings of all slices showed together. */
 export const rowsProven = (list: List): number => partition(list).reduce((sum, { rows }) => sum + (rows ?? 0), 0);
 
-/** The slices read at every sync, with what is known of them. */
+/** The slices read at every sync and slot, with what is known of them. */
 export const watched = ({ strategy, entries }: List): Entry[] =>
   strategy.watched.map(slice => entries.get(sliceText(slice)) ?? neverRead(slice));
 

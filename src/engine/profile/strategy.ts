@@ -19,7 +19,7 @@ export interface Strategy {
   readonly inclusiveEdges: readonly Edge[];
   /** A window that is open on one side is asked for with both dates. */
   readonly closesWindows: boolean;
-  /** Slices read at every sync: the newest end, and the values that the job watches. */
+  /** Slices read at every sync and slot, and as questions in between: the newest end, and the values that the job watches. */
   readonly watched: readonly Slice[];
   /** One unfiltered answer shows every row, whatever the windows lack. */
   readonly oneAnswerShowsAll: boolean;

@@ -31,8 +31,8 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
   let startedAt: string | null = null;
   let previous: PageAnswer | null = null;
   for (let read = 1; ; read++) {
-    const mayEnd = previous !== null && page > previous.page ? previous.grantedAt : undefined;
-    const address = { page, limit, flexible: read === 1, mayEnd };
+    const emptyAsOf = previous !== null && page > previous.page ? previous.grantedAt : undefined;
+    const address = { page, limit, flexible: read === 1, emptyAsOf };
     const shown = await fetchPage({ reader, task, slice, query: {} }, address);
     const answer: PageAnswer = previous === null ? shown : endIfRefused(resource, shown, lengthOf(previous));
     limit = answer.limit;

@@ -36,7 +36,7 @@ import {
   fetchPage,
   firstLimit,
   fullPage,
-  type ListQuestion,
+  type ListQuery,
   type PageAnswer,
   type Reader,
 } from './fetch/fetch-page.ts';
@@ -54,7 +54,7 @@ const RULES = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: MOST_PAGES
 export async function* readPages(reader: Reader, task: Task, plan: PageReading): AsyncGenerator<Step> {
   const { resource } = task;
   const { slice, query } = plan;
-  const question: ListQuestion = { reader, task, slice, query };
+  const question: ListQuery = { reader, task, slice, query };
   const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
   const reading = startReading({ ...RULES, limit: firstLimit(reader, resource) }, stored);
   let progress: Progress = { reading, first: null, days: null, held: [], droppedRequests: 0 };
@@ -103,7 +103,7 @@ interface Progress {
   readonly droppedRequests: number;
 }
 
-async function fetch(question: ListQuestion, reading: Reading, page: number): Promise<PageAnswer> {
+async function fetch(question: ListQuery, reading: Reading, page: number): Promise<PageAnswer> {
   const { limit, pager, startedAt } = reading;
   const { resource } = question.task;
   if (isAtStart(reading)) return fetchFirstPage(question, limit);
@@ -111,14 +111,14 @@ async function fetch(question: ListQuestion, reading: Reading, page: number): Pr
   const isCounted = pager.totalPages !== null;
   // Short pages make a list seem to have more pages than the source counts. A restart forgot how many that are.
   const byRows = Math.ceil((pager.totalRecords ?? 0) / fullPage(resource, limit));
-  const promised = isCounted ? (pager.count?.totalPages ?? byRows) : pager.previous?.promised;
-  const isBehind = !isCounted || page > (promised ?? 0);
-  // What all of the list lacks may be deleted at once, so that a refusal is no end of it.
-  const mayEnd = isBehind && question.slice.by !== 'newest' ? (startedAt ?? undefined) : undefined;
-  const answer = await fetchPage(question, { page, limit, flexible: false, mayEnd });
+  const lastPage = isCounted ? (pager.count?.totalPages ?? byRows) : pager.previous?.promised;
+  const isBehind = !isCounted || page > (lastPage ?? 0);
+  // `readAll`: what the unfiltered list lacks may be deleted at once, so that a refusal is no end of it.
+  const emptyAsOf = isBehind && question.slice.by !== 'newest' ? (startedAt ?? undefined) : undefined;
+  const answer = await fetchPage(question, { page, limit, flexible: false, emptyAsOf });
   // A restart forgot the page before.
   const rows = pager.previous?.rows ?? pager.seen.size - (page - 2) * fullPage(resource, limit);
-  return endIfRefused(resource, answer, { rows, limit, promised });
+  return endIfRefused(resource, answer, { rows, limit, lastPage });
 }
 
 /** Turns an answer into a step; null if the page must be requested again. */

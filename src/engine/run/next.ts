@@ -104,13 +104,13 @@ const factsFor = (task: Task, now: number) => ({
 /** What has to be done before anything is decided about a list. */
 function lookUp(task: Task): Act | null {
   const { resource } = task;
-  const slices = slicesOfOthers(resource);
+  const slices = slicesOfOtherPartitions(resource);
   if (slices.length > 0) return { kind: 'drop slices', task, slices };
   return resource.holdsMissing && resource.missing === null ? { kind: 'look for missing', task } : null;
 }
 
 /** Slices that do not fit the order or filters of the list any more. */
-function slicesOfOthers({ entries, reading, strategy }: Resource): Slice[] {
+function slicesOfOtherPartitions({ entries, reading, strategy }: Resource): Slice[] {
   if (reading.size > 0) return [];
   const kinds = ['id', 'date', 'whole'].filter(kind => kind !== strategy.partition);
   return [...entries.values()].flatMap(({ slice }) => (kinds.includes(slice.by) ? slice : []));

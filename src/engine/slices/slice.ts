@@ -4,7 +4,8 @@ import { SluiceError } from '../../errors.ts';
  * A set of records that the source answers in full and the warehouse can select. Bounds are inclusive; null is an open end.
  * - `id`, `date`: ranges; together they partition a list, and reading one proves it.
  * - `value`, `one`: targeted; they bring changes and prove no range.
- * - `newest`: the list's newest end: its first pages, until one brings nothing new, at most ten; proves nothing.
+ * - `newest`: the list's newest end: its first pages, until one brings nothing new, at most ten; proves nothing. Where a choice asks for `all`, all
+ *   of the unfiltered list.
  * - `whole`: the unfiltered list.
  * - `total`: what the source says a month's rows sum up to; brings no rows.
  */

@@ -34,7 +34,7 @@ const incident = z.object({
 
 const run = z.object({
   resource: z.string(),
-  kind: z.string().describe('slot (a tick), hint (a webhook), agenda, sync, backfill or verify.'),
+  kind: z.string().describe('slot (a tick), hint (a webhook), sync, backfill or verify.'),
   state: z.enum(['running', 'waiting', 'done', 'failed', 'stopped']),
   reason: z.string().nullable(),
 });

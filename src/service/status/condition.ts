@@ -12,7 +12,7 @@ export interface Badge {
 const mark = (icon: Badge['icon'], text: string): Badge => ({ icon, text });
 
 interface Rule {
-  readonly badge: Badge;
+  readonly icon: Badge['icon'];
   readonly holds: (source: SourceState) => boolean;
   /** The sentence about the first of the sources in this condition; null where nothing needs to be said. */
   readonly say: ((first: SourceState, found: readonly SourceState[], at: number) => string) | null;
@@ -20,39 +20,39 @@ interface Rule {
 
 /** How a source may be, the worst first: the first that holds is its condition, and the verdict speaks of the first that is found. */
 const RULES = {
-  unreadable: {
-    badge: mark('bad', 'cannot be read'),
+  'cannot be read': {
+    icon: 'bad',
     holds: ({ unreadable }) => unreadable !== null,
     say: (first, found) => `The state of ${withOthers(first, found)} cannot be read`,
   },
   trouble: {
-    badge: mark('bad', 'trouble'),
+    icon: 'bad',
     holds: ({ incidents }) => incidents.length > 0,
     say: troubleText,
   },
   waiting: {
-    badge: mark('wait', 'waiting'),
+    icon: 'wait',
     holds: ({ runs }) => runs.some(run => run.state === 'waiting'),
     say: (first, found, at) => `${withOthers(first, found)} ${waitText(first, at)}`,
   },
   'first sync': {
-    badge: mark('busy', 'first sync'),
+    icon: 'busy',
     holds: ({ resources }) => resources.some(each => each.neverRead > 0 && !each.absent),
     say: (first, found) =>
       `${withOthers(first, found)} ${found.length === 1 ? 'is' : 'are'} being read for the first time`,
   },
-  idle: {
-    badge: mark('off', 'no tick yet'),
+  'no tick yet': {
+    icon: 'off',
     // Without a tick nothing says that all that is due was read.
     holds: ({ upToDateAt }) => upToDateAt === null,
     say: (first, found) => `${withOthers(first, found)}: no tick was served yet`,
   },
   'order running': {
-    badge: mark('busy', 'order running'),
+    icon: 'busy',
     holds: ({ orders }) => orders.some(order => order.state === 'running'),
     say: null,
   },
-  'up to date': { badge: mark('ok', 'up to date'), holds: () => true, say: null },
+  'up to date': { icon: 'ok', holds: () => true, say: null },
 } as const satisfies Record<string, Rule>;
 
 type Condition = keyof typeof RULES;
@@ -65,7 +65,10 @@ const ruleOf = (condition: Condition): Rule => RULES[condition];
 export const conditionOf = (source: SourceState): Condition =>
   CONDITIONS.find(each => ruleOf(each).holds(source)) as Condition;
 
-export const badgeOf = (source: SourceState): Badge => ruleOf(conditionOf(source)).badge;
+export function badgeOf(source: SourceState): Badge {
+  const condition = conditionOf(source);
+  return mark(ruleOf(condition).icon, condition);
+}
 
 /** For `sluice status`: the condition, and how old it is. */
 export function conditionText(source: FullState): string {
@@ -91,7 +94,7 @@ export function verdictOf(sources: readonly SourceState[], at: number): Verdict 
     const its = found(each => each === rule);
     const [first] = its;
     if (rule.say === null || first === undefined) continue;
-    return { ...rule.badge, text: rule.say(first, its, at), rest: restOf(healthy, at) };
+    return { ...mark(rule.icon, rule.say(first, its, at)), rest: restOf(healthy, at) };
   }
   if (sources.length === 0) return { ...mark('off', 'No source is configured'), rest: '' };
   const who = sources.length === 1 ? `${sources[0]?.name} is` : `All ${sources.length} sources are`;

@@ -7,7 +7,7 @@ import type { Resource } from '../../resource.ts';
 import {
   fetchPage,
   fullPage,
-  type ListQuestion,
+  type ListQuery,
   type PageAnswer,
   replacing,
   withoutRows,
@@ -16,7 +16,7 @@ import {
 
 /** A page behind the end of the list by its count. A source may refuse it, or fail at it: then the count stands. `grantedAt`: of the page before. */
 export function fetchBehind(
-  question: ListQuestion,
+  question: ListQuery,
   address: Pick<PageAnswer, 'page' | 'limit' | 'grantedAt'>,
 ): Promise<PageAnswer> {
   return fetchPage(question, { page: address.page, limit: address.limit, flexible: false }).catch((error: unknown) => {
@@ -26,29 +26,29 @@ export function fetchBehind(
 }
 
 /**
- * A page that the source refuses has no rows behind the last page that a count promises, believed or not, and, where nothing counts the pages, behind a
- * short one (`before`). Otherwise the source may refuse to show what is there: then this throws.
+ * A page that the source refuses has no rows behind the last page that a count promises, believed or not (`lastPage`), and, where nothing counts the
+ * pages, behind a short one (`before`). Otherwise the source may refuse to show what is there: then this throws.
  */
 export function endIfRefused(
   resource: Resource,
   answer: PageAnswer,
-  before: { readonly rows: number; readonly limit: number; readonly promised?: number | undefined },
+  before: { readonly rows: number; readonly limit: number; readonly lastPage?: number | undefined },
 ): PageAnswer {
-  const { rows, limit, promised } = before;
-  const mayGoOn = promised === undefined ? rows >= fullPage(resource, limit) : answer.page <= promised;
+  const { rows, limit, lastPage } = before;
+  const mayGoOn = lastPage === undefined ? rows >= fullPage(resource, limit) : answer.page <= lastPage;
   if (answer.refusal && mayGoOn) throw answer.refusal;
   return answer;
 }
 
 /** What a page says of the end of the list. */
-export const lengthOf = ({ rows, limit, promised }: PageAnswer) => ({ rows: rows.length, limit, promised });
+export const lengthOf = ({ rows, limit, promised }: PageAnswer) => ({ rows: rows.length, limit, lastPage: promised });
 
 /**
  * Returns the answer to a page after the first. If nothing counts the pages, an empty page after a full one is requested again; for those that a
  * count promises which is not believed, see `thinned`. `usual`: as for `fetchPage`.
  */
 export async function confirmEnd(
-  question: ListQuestion,
+  question: ListQuery,
   previous: PageAnswer,
   shown: PageAnswer,
   usual?: number,
@@ -64,7 +64,7 @@ export async function confirmEnd(
 }
 
 /** An empty page that others follow by a count which is not believed: rows were taken out of it after it was cut if one of those has rows. */
-export async function lookBehind(question: ListQuestion, answer: PageAnswer): Promise<PageAnswer> {
+export async function lookBehind(question: ListQuery, answer: PageAnswer): Promise<PageAnswer> {
   const { limit } = answer;
   const ask = (page: number) => fetchPage(withoutWaiting(question), { page, limit, flexible: false });
   let { requests } = answer;
@@ -83,7 +83,7 @@ export async function lookBehind(question: ListQuestion, answer: PageAnswer): Pr
 }
 
 /** The same for a page that is shorter than the next, where the list is not at its end by that count. */
-async function compareWith(question: ListQuestion, previous: PageAnswer, answer: PageAnswer): Promise<PageAnswer> {
+async function compareWith(question: ListQuery, previous: PageAnswer, answer: PageAnswer): Promise<PageAnswer> {
   const { promised = 0, page, limit } = answer;
   const { job } = question.task.resource;
   const shown = distinct(answer.rows);

@@ -42,13 +42,13 @@ export interface PageAnswer {
   readonly unordered?: true | undefined;
   /** The source answered that there is nothing (404). */
   readonly isGone?: true;
-  /** The source refused the page, as some do behind the end; see `PageAddress.mayEnd` and `endIfRefused`. */
+  /** The source refused the page, as some do behind the end; see `PageAddress.emptyAsOf` and `endIfRefused`. */
   readonly refusal?: SluiceError;
   readonly release: () => void;
 }
 
 /** A slice of a list, as a query. */
-export interface ListQuestion {
+export interface ListQuery {
   readonly reader: Reader;
   readonly task: Task;
   readonly slice: Slice;
@@ -63,10 +63,10 @@ interface PageAddress {
   /** Rows a page that the source has accepted. If it refuses fewer, the page of this size that holds the same place is asked for. */
   readonly usual?: number | undefined;
   /**
-   * The list may end before this page: where the source refuses it, the answer has no rows and says so (`refusal`), as of this moment, the grant time
-   * of a page before. Otherwise the refusal is thrown.
+   * The list may end before this page: where the source refuses it, the answer has no rows and says so (`refusal`), as of this moment, which is not
+   * after the request. Otherwise the refusal is thrown.
    */
-  readonly mayEnd?: string | undefined;
+  readonly emptyAsOf?: string | undefined;
 }
 
 /** Page sizes to try in turn. */
@@ -94,7 +94,7 @@ export const withoutRows = (address: Pick<PageAnswer, 'page' | 'limit' | 'grante
 });
 
 /** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
-export async function fetchPage(question: ListQuestion, address: PageAddress): Promise<PageAnswer> {
+export async function fetchPage(question: ListQuery, address: PageAddress): Promise<PageAnswer> {
   const { reader, task, query } = question;
   const { resource } = task;
   const { flexible, usual = 0 } = address;
@@ -137,8 +137,8 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
       } else if (hasty && isKind(error, 'unavailable')) {
         // The source is down, whatever the size: request the same page with the usual number of attempts.
         patient = true;
-      } else if (isRefused && page > 1 && address.mayEnd !== undefined) {
-        return { ...withoutRows({ page, limit, grantedAt: address.mayEnd }), refusal: error };
+      } else if (isRefused && page > 1 && address.emptyAsOf !== undefined) {
+        return { ...withoutRows({ page, limit, grantedAt: address.emptyAsOf }), refusal: error };
       } else throw error;
     }
   }
@@ -149,7 +149,7 @@ export async function fetchPage(question: ListQuestion, address: PageAddress): P
  * so that the error is of that part alone, even if it says that the key is wrong. Throws if the list does not answer.
  */
 export async function fetchListInstead(reader: Reader, task: Task, error: SluiceError): Promise<number> {
-  const question: ListQuestion = { reader, task, slice: { by: 'newest' }, query: {} };
+  const question: ListQuery = { reader, task, slice: { by: 'newest' }, query: {} };
   const address = { page: 1, limit: firstLimit(reader, task.resource), flexible: true };
   const answer = await fetchPage(question, address).catch((cause: unknown) => {
     throw stopsSource(error) || stopsSource(cause) ? cause : error;
@@ -158,11 +158,11 @@ export async function fetchListInstead(reader: Reader, task: Task, error: Sluice
   return answer.requests;
 }
 
-const isFiltered = (query: ListQuestion['query']): boolean => Object.keys(query).length > 0;
+const isFiltered = (query: ListQuery['query']): boolean => Object.keys(query).length > 0;
 
 /** `hasty`: give up after two attempts. */
 const request = (
-  { reader, task, slice, query }: ListQuestion,
+  { reader, task, slice, query }: ListQuery,
   ask: { page: number; limit: number },
   hasty: boolean,
 ): Promise<{ value: ListAnswer; release: () => void }> =>
@@ -180,7 +180,7 @@ const request = (
  * Fetches the first page of a reading, smaller if necessary. Repeats the request if the page is empty although rows are stored:
  * a faulty answer is likelier than the deletion of all rows at once. A 404 in place of rows has to be confirmed by other answers.
  */
-export async function fetchFirstPage(question: ListQuestion, limit: number): Promise<PageAnswer> {
+export async function fetchFirstPage(question: ListQuery, limit: number): Promise<PageAnswer> {
   const answer = await fetchPage(question, { page: 1, limit, flexible: true });
   const { resource } = question.task;
   if (answer.rows.length > 0 || !holdsRows(resource, question.slice)) return answer;
@@ -196,7 +196,7 @@ export async function fetchFirstPage(question: ListQuestion, limit: number): Pro
  * Every address answers 404 while a source is deployed or a proxy has lost it. So nothing is empty for that unless the source answers then: for
  * the list without a filter or, where that has lost all of its rows, for another list. Returns the requests that this took.
  */
-async function provePresence({ reader, task, query }: ListQuestion, { limit, grantedAt }: PageAnswer): Promise<number> {
+async function provePresence({ reader, task, query }: ListQuery, { limit, grantedAt }: PageAnswer): Promise<number> {
   const { resource: asked } = task;
   const others = reader.othersAnswering(asked, stampMs(grantedAt)).filter(other => !holdsNothing(other));
   const lists = [
@@ -205,7 +205,7 @@ async function provePresence({ reader, task, query }: ListQuestion, { limit, gra
   ];
   let requests = 0;
   for (const { resource, limit } of lists) {
-    const question: ListQuestion = { reader, task: { ...task, resource }, slice: { by: 'newest' }, query: {} };
+    const question: ListQuery = { reader, task: { ...task, resource }, slice: { by: 'newest' }, query: {} };
     const answer = await fetchPage(question, { page: 1, limit, flexible: true });
     answer.release();
     requests += answer.requests;
@@ -216,7 +216,7 @@ async function provePresence({ reader, task, query }: ListQuestion, { limit, gra
 }
 
 /** Asks for pages that are not kept, so that they need not wait for others to be committed. */
-export const withoutWaiting = (question: ListQuestion): ListQuestion => ({
+export const withoutWaiting = (question: ListQuery): ListQuery => ({
   ...question,
   reader: { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) },
 });

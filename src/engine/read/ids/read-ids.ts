@@ -13,7 +13,7 @@ import {
   fetchPage,
   firstLimit,
   fullPage,
-  type ListQuestion,
+  type ListQuery,
   type PageAnswer,
   type Reader,
   withoutWaiting,
@@ -36,7 +36,7 @@ import { idOf, type PlacedAnswer, placeAnswer, stepOf } from './placed-answer.ts
 const PROBE = { page: 1, limit: 2, flexible: false } as const;
 
 interface RangeReading {
-  readonly question: ListQuestion;
+  readonly question: ListQuery;
   readonly task: Task;
   readonly range: IdSlice;
   readonly isDescending: boolean;
@@ -112,7 +112,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
   const { question, task, rank } = reading;
   let shown: PageAnswer | null = null;
   // The list may have become shorter since its rows were stored: a refused page, like an empty one, only shortens the search.
-  const mayEnd = new Date(task.since).toISOString();
+  const emptyAsOf = new Date(task.since).toISOString();
   const before = begun.offset + 1;
   for (let search = begun; ; ) {
     const isFirst = search.corrections === 0;
@@ -120,7 +120,7 @@ async function* findStart(reading: RangeReading, begun: Search): AsyncGenerator<
     const came =
       isFirst && address.page === 1
         ? await fetchFirstPage(question, address.limit)
-        : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size, mayEnd });
+        : await fetchPage(question, { ...address, flexible: isFirst, usual: search.size, emptyAsOf });
     const answer = came.rows.length === 0 ? await lookBehind(question, came) : came;
     const placed = await confirmLast(reading, placeAnswer(reading.task.resource, answer));
     const { place, page } = placed;
@@ -151,7 +151,7 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
   const before = place.lastOffset + 1;
   const next = await fetchPage(question, {
     ...{ page: answer.page + 1, limit: answer.limit },
-    ...{ flexible: false, mayEnd: answer.grantedAt },
+    ...{ flexible: false, emptyAsOf: answer.grantedAt },
   });
   const behind = await confirmEnd(question, answer, next);
   // The only page of a list comes again where a source repeats its last page, and where it ignores pages and cuts its answer off.
@@ -173,8 +173,9 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
   const addresses = addressesBehind(found.place, { rows, isFixed, most: Math.max(most - 1, isFixed ? 1 : 0) });
   const usual = found.page.limit;
-  const mayEnd = found.place.total === null ? found.answer.grantedAt : undefined;
-  const fetch = ({ page, limit }: PageAddress) => fetchPage(question, { page, limit, flexible: false, usual, mayEnd });
+  const emptyAsOf = found.place.total === null ? found.answer.grantedAt : undefined;
+  const fetch = ({ page, limit }: PageAddress) =>
+    fetchPage(question, { page, limit, flexible: false, usual, emptyAsOf });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await confirmEnd(question, previous.answer, shown, usual);
