@@ -58,14 +58,12 @@ async function forgetExamples(tx: Db, { source, resource }: Place, key: string):
       where ${here} and ${sql.id(column)} like '%Examples: %'`.execute(tx);
 }
 
-/** Readings that have seen the row begin again; purposes, positions and reports no longer name it. */
+/** Readings under way begin again, since they may have seen the row; purposes, positions and reports no longer name it. */
 async function detachReadings(tx: Db, { source, resource }: Place, key: string, slice: string): Promise<void> {
   const named = JSON.stringify(key);
   const here = sql`source = ${source} and resource = ${resource}`;
-  await sql`update sluice.cursors set version = version + 1, position = nullif(position, ${slice}),
-    readings = case when position(${named} in readings::text) > 0 then '{}' else readings end where ${here}`.execute(
-    tx,
-  );
+  await sql`update sluice.cursors set version = version + 1, position = nullif(position, ${slice}), readings = '{}'
+    where ${here}`.execute(tx);
   await sql`update sluice.orders set report = null where ${here} and position(${named} in report::text) > 0`.execute(
     tx,
   );

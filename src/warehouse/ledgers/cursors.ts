@@ -4,6 +4,7 @@ import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
 import type { Place } from './sources.ts';
+import { fromStored, type StoredKeys, toStored } from './stored-keys.ts';
 
 /** Where the reading of one slice stands after its last commit. */
 export interface ReadingState {
@@ -26,7 +27,7 @@ export const REPORT = 'report ';
 
 /** The one slice that may be longer than a few answers. Its keys are kept in `whole_keys`; `seen` is how many it must hold. */
 const WHOLE = 'whole';
-type StoredReading = ReadingState & { readonly seen?: number };
+type StoredReading = Omit<ReadingState, 'keys'> & { readonly keys?: StoredKeys; readonly seen?: number };
 
 /** The durable position of one resource: its version, and the slices being read, keyed by the text that names them. */
 export interface Cursor {
@@ -64,16 +65,17 @@ export async function takeCursors(
   const lost = resources.find(name => !rows.some(({ resource }) => resource === name));
   if (lost !== undefined) throw stale({ source, resource: lost });
   const cursors = new Map<string, Cursor>();
-  for (const { resource, version, readings } of rows) {
-    const whole = readings[WHOLE];
+  for (const { resource, version, readings: stored } of rows) {
+    const { [WHOLE]: whole, ...others } = stored;
+    const readings: Record<string, ReadingState> = {};
+    // Until version 0.2, keys were stored in another form: such a reading begins again.
+    for (const [slice, { keys, ...position }] of Object.entries(others))
+      if (keys?.ids !== undefined) readings[slice] = { ...position, keys: fromStored(keys) };
     if (whole) {
       const keys = await readWholeKeys(db, { source, resource });
       // A crash of Postgres empties their table, which is not logged: the reading begins again.
       if (keys.length === whole.seen) readings[WHOLE] = { ...whole, keys };
-      else {
-        delete readings[WHOLE];
-        await forgetWholeKeys(db, { source, resource });
-      }
+      else await forgetWholeKeys(db, { source, resource });
     }
     cursors.set(resource, { version, readings });
   }
@@ -125,7 +127,7 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
     resource,
     version: from.version,
-    readings: stored(readings),
+    readings: toStoredReadings(readings),
     position,
     runId,
   }));
@@ -150,11 +152,15 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
 }
 
 /** What is stored of them. A report starts again in the next process. */
-const stored = (readings: Cursor['readings']): Record<string, StoredReading> => {
-  const kept = Object.entries(readings).filter(([name]) => !name.startsWith(REPORT));
-  const { [WHOLE]: whole, ...others } = Object.fromEntries(kept);
-  return whole ? { ...others, [WHOLE]: { ...whole, keys: [], seen: whole.keys.length } } : others;
-};
+function toStoredReadings(readings: Cursor['readings']): Record<string, StoredReading> {
+  const kept = Object.entries(readings).filter(([slice]) => !slice.startsWith(REPORT));
+  return Object.fromEntries(
+    kept.map(([slice, { keys, ...position }]) => [
+      slice,
+      slice === WHOLE ? { ...position, seen: keys.length } : { ...position, keys: toStored(keys) },
+    ]),
+  );
+}
 
 /** Whether `moveWholeKeys` may have something to write. */
 export const hasWholeKeys = ({ from, readings }: Pick<CursorMove, 'from' | 'readings'>): boolean =>

@@ -143,6 +143,18 @@ test('the next reader continues at the last commit, except for readings begun mo
   });
 });
 
+test('a reading whose keys version 0.2 stored begins again', async () => {
+  await withDatabase(async database => {
+    await takeCursor(database, 'parcels');
+    await database.query(
+      `update sluice.cursors
+      set readings = jsonb_build_object('id 1..9', cast($1 as jsonb) || jsonb_build_object('startedAt', sluice.now()))`,
+      [JSON.stringify(reading(''))],
+    );
+    expect((await takeCursor(database, 'parcels')).readings).toEqual({});
+  });
+});
+
 test('the keys of a whole list have their own table, and its reading begins again when they are lost', async () => {
   await withDatabase(async database => {
     const take = () => takeCursor(database, 'parcels');
@@ -156,7 +168,7 @@ test('the keys of a whole list have their own table, and its reading begins agai
 
     const first = await move(await take(), { whole: shown(['1', '2']) });
     await move(first, { whole: shown(['1', '2', '3']) });
-    expect(await inCursor()).toEqual([{ keys: [] }]);
+    expect(await inCursor()).toEqual([{ keys: null }]);
     const taken = await take();
     expect([...(taken.readings.whole?.keys ?? [])].sort()).toEqual(['1', '2', '3']);
 
