@@ -60,6 +60,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   let progress: Progress = { reading, first: null, days: null, held: [], droppedRequests: 0 };
   for (;;) {
     const pages = pagesToRead(progress.reading);
+    const { pass } = progress.reading.pager;
     for await (const answer of fetchInOrder(reader, inTurn(pages), page => fetch(question, progress.reading, page))) {
       const taken = takeAnswer(task, plan, progress, answer);
       progress = taken.progress;
@@ -67,6 +68,8 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
       if (taken.step === null) break;
       yield taken.step;
       if (taken.step.end) return;
+      // The pass ended before all pages that were asked for.
+      if (progress.reading.pager.pass !== pass) break;
     }
     if (pages.length > 0) continue;
     // All pages were read before a restart, so only the end remains.

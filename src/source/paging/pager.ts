@@ -158,15 +158,28 @@ export function pagesToAsk({ page, totalPages, rules }: Pager): number[] {
 
 /** Takes an answer in. Pages that were asked for side by side are taken in their order. */
 export function takePage(pager: Pager, given: ListPage, context: PageContext): TakenPage {
-  // Behind its end, a list may show its last page again, or its first.
-  const isAgain = pager.goesBehind && pager.previous !== null && isShownAgain(pager, pager.previous, given);
-  return isAgain
-    ? { ...takeRows(pager, { ...given, rows: 0, keys: [] }, context), isDuplicate: true }
-    : takeRows(pager, given, context);
+  const { page } = given;
+  if (!isBehindCount(pager, given) || !isShownAgain(pager, given)) return takeRows(pager, given, context);
+  const steady = pager.steady && !hasMoved(pager, given);
+  const previous: ListPage = { ...given, rows: 0, keys: [] };
+  const next: Pager = { ...pager, steady, page: page + 1, previous, asksAgain: false };
+  const verdict: PageVerdict = pager.lacksPage
+    ? { kind: 'lacking', page, isEmpty: false }
+    : { kind: 'end of list', pages: page - 1 };
+  return { pager: next, verdict, fresh: [], news: 0, repeatsFirst: false, isDuplicate: true };
 }
 
-const isShownAgain = ({ seen }: Pager, previous: ListPage, page: ListPage): boolean =>
-  page.rows === previous.rows && (repeats(previous, page) || isMostlyFirst(seen, renumbered(page.keys), page.rows));
+/** Short pages make a counted list seem to have more pages than its source counts. */
+const isBehindCount = ({ goesBehind, count }: Pager, { page }: Pick<ListPage, 'page'>): boolean =>
+  goesBehind || page > (count?.totalPages ?? Number.POSITIVE_INFINITY);
+
+/** Behind its end, a list may show its last page again, or its first. */
+function isShownAgain({ seen, previous, goesBehind }: Pager, page: ListPage): boolean {
+  if (previous === null || page.rows === 0) return false;
+  // The last page was full.
+  if (goesBehind && page.rows !== previous.rows) return false;
+  return repeats(previous, page) || isMostlyFirst(seen, renumbered(page.keys), page.rows);
+}
 
 function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage {
   if (!pager.asksAgain && isDoubtful(pager, page, context)) {
@@ -237,7 +250,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
   const seen = pager.seen.with(fresh);
   const next: Pager = { ...pager, seen, shown: pager.shown === pager.seen ? seen : pager.shown.with(page.keys) };
   const taken = { fresh, news: fresh.length, isDuplicate: false };
-  const moved = page.meta?.totalRecords !== undefined && page.meta.totalRecords !== totalRecords;
+  const moved = hasMoved(pager, page);
   // A page with fewer rows than the first is not the first again: where equal dates come in no fixed order, rows slip. Rows that came in front of the
   // first page push it to the second.
   const repeatsFirst =
@@ -266,9 +279,13 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
   };
 }
 
-/** Behind some empty pages, whatever else the count promises would be empty, too. */
-function verdictOfCounted({ empty, totalPages }: Pager, { page, rows }: ListPage, lacksPage: boolean): PageVerdict {
-  if (page !== totalPages && empty < MOST_EMPTY_PAGES) return { kind: 'more' };
+const hasMoved = ({ totalRecords }: Pager, { meta }: ListPage): boolean =>
+  meta?.totalRecords !== undefined && meta.totalRecords !== totalRecords;
+
+/** Behind some empty pages, whatever else the count promises would be empty, too; behind those that the source counts, one is enough. */
+function verdictOfCounted(pager: Pager, { page, rows }: ListPage, lacksPage: boolean): PageVerdict {
+  const isOver = pager.empty >= MOST_EMPTY_PAGES || (rows === 0 && isBehindCount(pager, { page }));
+  if (page !== pager.totalPages && !isOver) return { kind: 'more' };
   if (lacksPage) return { kind: 'lacking', page, isEmpty: rows === 0 };
   return { kind: 'end of list', pages: page };
 }

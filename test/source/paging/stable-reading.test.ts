@@ -416,13 +416,41 @@ test('a first page that lacks rows makes later passes no longer', () => {
   take(1, keys(1, 10));
   expect(pagesToRead(reading)).toEqual([2, 3, 4, 5, 6, 7, 8]);
   take(2, keys(21, 19));
-  for (const page of [3, 4, 5, 6, 7, 8]) expect(take(page, keys(21, 19))).toBeNull();
+  // Behind the pages that the source counts, the last comes again.
+  for (const page of [3, 4, 5]) expect(take(page, keys(21, 19))).toBeNull();
   expect(reading.pager.pass).toBe(2);
   expect(pagesToRead(reading)).toEqual([1, 2, 3, 4, 5]);
   take(1, keys(1, 20));
   for (const page of [2, 3, 4, 5]) expect(take(page, keys(21, 19))).toBeNull();
   expect(pagesToRead(reading)).toEqual([1, 2, 3, 4]);
 });
+
+test.each(['empty', 'first', 'last'])(
+  'a counted list whose first page lacks rows ends behind its last page by the count, where it is %s',
+  behind => {
+    const pages = [
+      ['9', '8', '7'],
+      ['6', '5', '4', '3', '2'],
+    ];
+    const meta = { totalPages: 2, totalRecords: 12 };
+    let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 6 });
+    const outcomes = [];
+    let requests = 0;
+    for (;;) {
+      const [page = 0] = pagesToRead(reading);
+      const keys = pages[page - 1] ?? { empty: [], first: pages[0], last: pages[1] }[behind] ?? [];
+      const answer = { page, limit: 6, grantedAt: 'now', rows: keys.length, keys, meta };
+      const read = readPage(reading, answer, { ...CONTEXT, fullPage: 6, canCut: true });
+      reading = read.reading;
+      requests++;
+      if (read.outcome === null) continue;
+      outcomes.push(read.outcome);
+      break;
+    }
+    expect(outcomes).toEqual([{ kind: 'count differs', counted: 12, shown: 8 }]);
+    expect(requests).toBe(3);
+  },
+);
 
 test('a reading that goes on after a restart in its second pass still tells how many rows the list has', () => {
   const context = { ...CONTEXT, fullPage: 2 };
