@@ -10,7 +10,10 @@ const ID = /^(?:0|[1-9]\d{0,14})$/;
 export function toStored(keys: readonly string[]): StoredKeys {
   const ids: number[] = [];
   const others: string[] = [];
-  for (const key of keys) ID.test(key) ? ids.push(Number(key)) : others.push(key);
+  for (const key of keys) {
+    if (ID.test(key)) ids.push(Number(key));
+    else others.push(key);
+  }
   const runs: { from: number; to: number }[] = [];
   for (const id of ids.sort((a, b) => a - b)) {
     const last = runs.at(-1);
