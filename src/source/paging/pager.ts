@@ -322,8 +322,9 @@ function verdictOfEnd(
   if (rules.count === 'each' && countPromises(page.meta, page.page))
     return { kind: 'lacking', page: page.page, isEmpty: page.rows === 0 };
   if (page.rows === 0 && isFollowed(page) && empty < MOST_EMPTY_PAGES) return { kind: 'more' };
-  // Rows that were passed on are not read again: there, any page without new rows leaves a list that looks cut in doubt.
-  const isDoubted = page.rows > 0 && (repeatsFirst || rules.count === 'each');
+  // Where the second page was another one, the first behind the last is an end like any other. Rows that were passed on are not read again: there,
+  // any page without new rows leaves a list that looks cut in doubt.
+  const isDoubted = page.rows > 0 && (rules.count === 'each' || (repeatsFirst && page.page === 2));
   if (isDoubted && context.looksCut) return cutOrCapped(page, null, context);
   return { kind: 'end of list', pages: page.page - Math.max(empty, 1) };
 }

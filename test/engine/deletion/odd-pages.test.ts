@@ -26,6 +26,8 @@ interface Paging {
   readonly size?: (wanted: number) => number;
   /** Pages behind the last are refused. */
   readonly refusesBehind?: boolean;
+  /** They show the first page. */
+  readonly wrapsBehind?: boolean;
   /** Called once a page has been shown. */
   readonly shown?: (page: number) => void;
 }
@@ -54,6 +56,7 @@ async function withProducts(
     pages = (rows, limit) => Math.max(Math.ceil(rows / limit), 1),
     size = wanted => Math.min(wanted, 100),
     refusesBehind = false,
+    wrapsBehind = false,
     shown = () => undefined,
   }: Paging,
   run: (sync: () => Promise<{ stored: number[]; complete: boolean; requests: number }>) => Promise<void>,
@@ -65,7 +68,8 @@ async function withProducts(
     requests++;
     const page = Number(query.get('page') ?? 1);
     const limit = size(Number(query.get('limit') ?? 20));
-    const data = places().slice((page - 1) * limit, page * limit);
+    const behind = places().slice((page - 1) * limit, page * limit);
+    const data = wrapsBehind && behind.length === 0 ? places().slice(0, limit) : behind;
     const total_records = count();
     shown(page);
     if (refusesBehind && page > 1 && data.length === 0)
@@ -197,20 +201,23 @@ test('a source that refuses pages behind its last is asked for one in doubt, and
 });
 
 test.each(
-  [true, false].flatMap(isNewestFirst => [
-    { isNewestFirst, most: 100 },
-    { isNewestFirst, most: 20 },
-  ]),
+  [true, false].flatMap(isNewestFirst =>
+    [100, 20].flatMap(most => [
+      { isNewestFirst, most, behind: 'refuses' },
+      { isNewestFirst, most, behind: 'shows the first for' },
+    ]),
+  ),
 )(
-  'a source without a count that refuses pages behind its last ends there (newest first: $isNewestFirst, $most rows a page)',
-  async ({ isNewestFirst, most }) => {
+  'a source without a count that $behind pages behind its last ends there (newest first: $isNewestFirst, $most rows a page)',
+  async ({ isNewestFirst, most, behind }) => {
     const inOrder = (rows: Product[]) => rows.sort((a, b) => (isNewestFirst ? b.id - a.id : a.id - b.id));
     let live = inOrder(products(1, 237));
     const source = {
       places: () => live,
       count: () => null,
       size: (wanted: number) => Math.min(wanted, most),
-      refusesBehind: true,
+      refusesBehind: behind === 'refuses',
+      wrapsBehind: behind !== 'refuses',
     };
     await withProducts(source, async sync => {
       for (let times = 0; times < 2; times++) await sync();

@@ -153,7 +153,7 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
     ...{ page: answer.page + 1, limit: answer.limit },
     ...{ flexible: false, emptyAsOf: answer.grantedAt },
   });
-  const behind = await confirmEnd(question, answer, next);
+  const behind = await unlessFirstAgain(reading, place, await confirmEnd(question, answer, next));
   // The only page of a list comes again where a source repeats its last page, and where it ignores pages and cuts its answer off.
   const isSingle = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
   const isAgain = behind.rows.length > 0 && !turnsPages(resource.job.key, answer, behind);
@@ -178,7 +178,11 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
     fetchPage(question, { page, limit, flexible: false, usual, emptyAsOf });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
-    const answer = await confirmEnd(question, previous.answer, shown, usual);
+    const answer = await unlessFirstAgain(
+      reading,
+      previous.place,
+      await confirmEnd(question, previous.answer, shown, usual),
+    );
     const placed = placeAnswer(reading.task.resource, answer, isFixed ? previous.place : null, previous);
     const reached = await confirmLast(reading, placed);
     yield stepOf(reading, reached, { previous: previous.answer, before: previous.place.lastOffset + 1 });
@@ -216,6 +220,15 @@ const repeats = (previous: PageAnswer, answer: PageAnswer): boolean =>
   answer.meta === undefined &&
   answer.page !== previous.page &&
   JSON.stringify(answer.rows) === JSON.stringify(previous.rows);
+
+/** Behind its end, a list without a count may show its first page again: it goes back to where the list begins. Such a page counts as empty. */
+async function unlessFirstAgain(reading: RangeReading, previous: Place, answer: PageAnswer): Promise<PageAnswer> {
+  const { task, rank, isDescending } = reading;
+  const first = idOf(answer.rows[0], task.resource.job.key);
+  if (first === null || previous.first === null || answer.meta !== undefined) return answer;
+  const isBack = isDescending ? first > previous.first : first < previous.first;
+  return isBack && (await rank(first)) === 0 ? { ...answer, rows: [] } : answer;
+}
 
 /** The page begins with the first row of the list, by the rows stored. */
 const isTop = async ({ rank }: RangeReading, { first }: Place): Promise<boolean> =>
