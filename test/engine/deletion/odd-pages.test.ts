@@ -26,6 +26,8 @@ interface Paging {
   readonly size?: (wanted: number) => number;
   /** Pages behind the last are refused. */
   readonly refusesBehind?: boolean;
+  /** More rows a page are refused. */
+  readonly mostAccepted?: number;
   /** They show the first page. */
   readonly wrapsBehind?: boolean;
   /** Called once a page has been shown. */
@@ -57,6 +59,7 @@ async function withProducts(
     size = wanted => Math.min(wanted, 100),
     refusesBehind = false,
     wrapsBehind = false,
+    mostAccepted = Number.POSITIVE_INFINITY,
     shown = () => undefined,
   }: Paging,
   run: (sync: () => Promise<{ stored: number[]; complete: boolean; requests: number }>) => Promise<void>,
@@ -67,7 +70,9 @@ async function withProducts(
     if (path !== '/api/v2/products') return answer;
     requests++;
     const page = Number(query.get('page') ?? 1);
-    const limit = size(Number(query.get('limit') ?? 20));
+    const wanted = Number(query.get('limit') ?? 20);
+    if (wanted > mostAccepted) return { status: 422, body: { success: false, message: 'Too many' } };
+    const limit = size(wanted);
     const behind = places().slice((page - 1) * limit, page * limit);
     const data = wrapsBehind && behind.length === 0 ? places().slice(0, limit) : behind;
     const total_records = count();
@@ -162,6 +167,21 @@ test('a list whose pages are counted one too many is complete, and its deleted r
     live = live.filter(({ id }) => ![5, 40, 120, 220].includes(id));
     for (let times = 0; times < 3; times++) await sync();
     expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true, requests: 3 });
+  });
+});
+
+test('an empty answer for the first two rows of a list, which its source takes out of pages, proves no empty list', async () => {
+  const all = products(1, 80).reverse();
+  // Its pages show 14, 11, 4 and 3 rows.
+  const isHidden = (id: number) => id > 74 || (id > 24 && id < 50) || id < 18;
+  const live = all.filter(({ id }) => !isHidden(id));
+  const places = () => all.map(row => (isHidden(row.id) ? null : row));
+  await withProducts({ places, count: () => all.length, mostAccepted: 20 }, async sync => {
+    for (let times = 0; times < 4; times++) {
+      const { stored, complete } = await sync();
+      expect(stored.length === live.length || !complete).toBe(true);
+    }
+    expect(await sync()).toMatchObject({ stored: idsOf(live) });
   });
 });
 

@@ -82,16 +82,27 @@ export async function lookBehind(question: ListQuery, answer: PageAnswer): Promi
   return { ...answer, requests, thinned: `page ${answer.page} is empty, and page ${behind.page} is not` };
 }
 
-/** The same for a page that is shorter than the next, where the list is not at its end by that count. */
+/** The same for two pages that differ in length, where the list is not at its end by that count, and the shorter one is not its last. */
 async function compareWith(question: ListQuery, previous: PageAnswer, answer: PageAnswer): Promise<PageAnswer> {
   const { promised = 0, page, limit } = answer;
   const { job } = question.task.resource;
+  const isNext = previous.page + 1 === page && previous.limit === limit && page <= promised;
+  if (!isNext || previous.rows.length === 0 || !turnsPages(job.key, previous, answer)) return answer;
+  const ask = (number: number) => fetchPage(withoutWaiting(question), { page: number, limit, flexible: false });
   const shown = distinct(answer.rows);
   const isShorter = (before: PageAnswer) => before.rows.length < shown && turnsPages(job.key, before, answer);
-  const isNext = previous.page + 1 === page && previous.limit === limit && page <= promised;
-  if (!isNext || previous.rows.length === 0 || !isShorter(previous)) return answer;
-  const again = await fetchPage(withoutWaiting(question), { page: previous.page, limit, flexible: false });
-  const came = { ...answer, requests: answer.requests + again.requests };
-  if (again.rows.length === 0 || !isShorter(again)) return came;
-  return { ...came, thinned: `page ${again.page} shows ${again.rows.length} rows, and the next ${shown}` };
+  if (isShorter(previous)) {
+    const again = await ask(previous.page);
+    const came = { ...answer, requests: answer.requests + again.requests };
+    if (again.rows.length === 0 || !isShorter(again)) return came;
+    return { ...came, thinned: `page ${again.page} shows ${again.rows.length} rows, and the next ${shown}` };
+  }
+  if (answer.rows.length >= distinct(previous.rows) || !isFollowed(answer)) return answer;
+  const next = await ask(page + 1);
+  const came = { ...answer, requests: answer.requests + next.requests };
+  if (next.rows.length === 0 || !turnsPages(job.key, answer, next)) return came;
+  return {
+    ...came,
+    thinned: `page ${page} shows ${shown} rows, the one before ${previous.rows.length}, and another follows`,
+  };
 }

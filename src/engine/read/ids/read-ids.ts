@@ -72,13 +72,14 @@ export async function* readIds(
   const { paging, limit } = resource.profile;
   // Where pages are not counted they have to overlap: whether they can is found out first.
   if (search.offset > 0 && paging === 'until empty' && limit === null) {
-    const probe = placeAnswer(
-      reading.task.resource,
-      await fetchPage(reading.question, { ...PROBE, usual: search.size }),
-    );
-    const isHonoured = probe.page.rows === PROBE.limit;
-    yield stepOf(reading, probe, { previous: null, before: 0, more: isHonoured ? [LIMIT_HONOURED] : [] });
-    if (probe.page.rows > PROBE.limit) return;
+    const probe = await fetchPage(reading.question, { ...PROBE, usual: search.size });
+    const { rows, requests, release } = probe;
+    const more = rows.length === PROBE.limit ? [LIMIT_HONOURED] : [];
+    // Rows are stored, and one empty answer shows nothing of them.
+    yield rows.length === 0
+      ? { resource, task, slice: range, rows: [], bad: [], requests, release }
+      : stepOf(reading, placeAnswer(resource, probe), { previous: null, before: 0, more });
+    if (rows.length > PROBE.limit) return;
   }
   const found = yield* findStart(reading, search);
   if (found === null || reachesEnd(found.place, range, isDescending)) return;
