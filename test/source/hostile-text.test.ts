@@ -154,6 +154,7 @@ const UNFED: Record<string, string> = {
   'source/paging/stable-reading.ts': 'ids, which values.ts has read',
   'warehouse/database/': 'names of migrations',
   'warehouse/ledgers/sources.ts': 'an address of the settings',
+  'warehouse/ledgers/stored-keys.ts': 'keys of records, at most 15 digits',
   'warehouse/erasure/erase-row.ts': 'a literal, matched by Postgres',
   'warehouse/reports/read-query.ts': 'the query of the person who runs it',
 };
