@@ -72,14 +72,15 @@ export async function* readIds(
   const { paging, limit } = resource.profile;
   // Where pages are not counted they have to overlap: whether they can is found out first.
   if (search.offset > 0 && paging === 'until empty' && limit === null) {
-    const probe = await fetchPage(reading.question, { ...PROBE, usual: search.size });
-    const { rows, requests, release } = probe;
+    const shown = await fetchPage(reading.question, { ...PROBE, usual: search.size });
+    const probe = shown.rows.length === 0 ? await lookBehind(reading.question, shown) : shown;
+    const { rows, requests, release, thinned } = probe;
     const more = rows.length === PROBE.limit ? [LIMIT_HONOURED] : [];
     // Rows are stored, and one empty answer shows nothing of them.
-    yield rows.length === 0
+    yield rows.length === 0 && !thinned
       ? { resource, task, slice: range, rows: [], bad: [], requests, release }
       : stepOf(reading, placeAnswer(resource, probe), { previous: null, before: 0, more });
-    if (rows.length > PROBE.limit) return;
+    if (rows.length > PROBE.limit || thinned) return;
   }
   const found = yield* findStart(reading, search);
   if (found === null || reachesEnd(found.place, range, isDescending)) return;
