@@ -61,8 +61,8 @@ function reportOf(all: readonly Settled[]): unknown[] {
   ];
 }
 
-// The rules of `observe` and `serverWindowAfter` in `policy.ts`. It writes only changes: most answers agree with our own count. A key that is refused again and
-// again stays blocked for as long as that has gone on: processes that come and go would each begin with the shortest wait, which made
+// The rules of `observe` and `serverWindowAfter` in `policy.ts`. It writes only changes: most answers agree with our own count. A key that is
+// refused again and again stays blocked for as long as that has gone on: processes that come and go would each begin with the shortest wait, which made
 // 360 refusals an hour. `since` is when the first of them was answered, so that a single one that took long is none of these; it is null
 // once a request granted later was answered, and least() would ignore that. What is settled here is not in the table yet.
 const SETTLE = `

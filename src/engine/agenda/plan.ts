@@ -42,8 +42,8 @@ export function openTargets(list: List, { state: { targets } }: Pick<Wish, 'stat
 }
 
 /**
- * What a task reads next. Hints: their targets and nothing else. Others: the count (a repair, or a sync whose newest end was read already), what is watched, the slices
- * that are due, and at the end what confirms the rows that went missing.
+ * What a task reads next. Hints: their targets and nothing else. Others: the count (a repair, or a sync whose newest end was read already), what
+ * is watched, the slices that are due, and at the end what confirms the rows that went missing.
  */
 export function plan(facts: PlanFacts): Next {
   const next = planNow(facts);

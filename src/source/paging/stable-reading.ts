@@ -9,9 +9,9 @@ import {
   startPager,
   startPass,
   type TakenPage,
-  takePage,
 } from './pager.ts';
 import { isContentKey, isNumberedKey } from './row-key.ts';
+import { takePage } from './take-page.ts';
 
 /**
  * Reads a list until it adds up, as a state machine around the pager: one pass where a count confirms it, else passes over

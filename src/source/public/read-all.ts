@@ -2,8 +2,9 @@ import { hash } from 'node:crypto';
 import { isKind, SluiceError } from '../../errors.ts';
 import { isTimeout } from '../client.ts';
 import { COMMON_CAPS, type Meta } from '../paging/page-count.ts';
-import { type PageVerdict, startPager, takePage } from '../paging/pager.ts';
+import { type PageVerdict, startPager } from '../paging/pager.ts';
 import { isContentKey } from '../paging/row-key.ts';
+import { takePage } from '../paging/take-page.ts';
 
 /** One page of a list. */
 export interface Page<Row> {

@@ -1,6 +1,6 @@
 import { isKind } from '../../../errors.ts';
 import { MOST_EMPTY_PAGES } from '../../../source/paging/page-count.ts';
-import { endsBehindFullPage, isFollowed } from '../../../source/paging/pager.ts';
+import { endsBehindFullPage, isFollowed } from '../../../source/paging/take-page.ts';
 import { turnsPages } from '../../profile/observe-page.ts';
 import { distinct } from '../../profile/page-length.ts';
 import type { Resource } from '../../resource.ts';
