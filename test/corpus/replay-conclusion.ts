@@ -235,7 +235,7 @@ function replayProven(
   if (countsAfterCover(list())) return;
   const rows = missing.filter(row => {
     const lacks = [{ slice: parseSlice(row.slice), at: stampMs(row.since) }];
-    const claims = { coveredSince: since, count: null };
+    const claims = { coveredSince: since, unfilteredSince: null, count: null };
     return isDeleted({ key: row.key, value: row.value, lacks }, claims, strategy);
   });
   apply(deletesOf(rows.map(({ key }) => key)));

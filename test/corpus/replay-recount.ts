@@ -16,7 +16,7 @@ export function replayRecount(recorded: RecordedRecount): { was: unknown; is: un
     const known = listOf(list);
     const everything = task.kind === 'sync' || (task.kind === 'verify' && !task.reportOnly);
     if (!everything || !mayHideRows(known) || (known.total == null && task.kind === 'sync')) return 'done';
-    const claims = { coveredSince: coveredSince(known), count: null };
+    const claims = { coveredSince: coveredSince(known), unfilteredSince: null, count: null };
     const missing = claims.coveredSince === null ? [] : (resultOf<MissingRow[]>('listMissing') ?? []);
     const lacked = missing.filter(row => {
       const lacks = [{ slice: parseSlice(row.slice), at: stampMs(row.since) }];

@@ -33,7 +33,7 @@ export interface LackingSlice {
 export function lackingSlices(list: List, missing: readonly MissingRow[]): LackingSlice[] {
   const found = new Map<string, LackingSlice>();
   for (const row of missing) {
-    if (confirmationOf(row, list.strategy) !== 'cover') continue;
+    if (isContentKey(row.key) || confirmationOf(row, list.strategy) !== 'cover') continue;
     const at = stampMs(row.since);
     const known = found.get(row.slice) ?? { slice: parseSlice(row.slice), last: at, countsFrom: null };
     const countsFrom = isInDoubt(row, list.strategy) ? Math.max(known.countsFrom ?? 0, countsAgainAt(list, row)) : null;
@@ -116,7 +116,21 @@ export function confirm(facts: PlanFacts): Choice | null {
     // One try for each task: what it does not settle waits for the next.
     return { ...single(slice), answers: 1, asks: { row: key } };
   }
-  return confirmByCover(facts);
+  return confirmReplaced(facts) ?? confirmByCover(facts);
+}
+
+/** Content that a window lacks may be shown without a filter. */
+function confirmReplaced(facts: PlanFacts): Choice | null {
+  const { list, wish, missing, now } = facts;
+  const unfiltered = unfilteredFor(list);
+  const replaced = missing.filter(row => isContentKey(row.key));
+  if (unfiltered === null || replaced.length === 0 || wish.state.asked.has(NEWEST) || list.reading.size > 0)
+    return null;
+  const since = Math.max(...replaced.map(row => stampMs(row.since))) + lagOf(list);
+  if (unfilteredReadAt(list) > since || now <= since) return null;
+  return unfiltered === 'all'
+    ? unfilteredChoice(unfiltered, facts)
+    : { ...single({ by: 'newest' }), answers: 1, asks: { row: NEWEST } };
 }
 
 /** The slice whose answer confirms this row by itself; null where only a whole cover does. */

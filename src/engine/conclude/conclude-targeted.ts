@@ -10,7 +10,7 @@ import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Written } from './ended.ts';
 import { remove } from './remove-rows.ts';
-import { lackClaims, lackedRows, settleCovered, unreadableIn } from './settle-missing.ts';
+import { lackClaims, lackedRows, settleCovered, settleReplaced, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -42,6 +42,7 @@ export async function concludeTargeted(
     );
   }
   if (slice.by === 'newest' && resource.strategy.partition === 'date') {
+    await settleReplaced(tx, effects, task, counts);
     // Where nothing is counted, what the list shows is not missing any more, and no longer casts doubt on the windows that lacked it.
     if (!countsAfterCover(resource)) await settleCovered(tx, effects, task, counts, null);
     else if (task.state.countAsked && total != null) {

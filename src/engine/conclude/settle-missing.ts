@@ -14,7 +14,7 @@ import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { type Compared, compareRows, countRows } from '../../warehouse/rows/stored-rows.ts';
-import { coveredSince, oldestProof, partition } from '../coverage/list.ts';
+import { coveredSince, oldestProof, partition, unfilteredSince } from '../coverage/list.ts';
 import { partsIn, type StoredCount } from '../coverage/prove.ts';
 import { asksBeside, unreadBeside } from '../coverage/targeted.ts';
 import {
@@ -127,7 +127,8 @@ export async function settleLacked(
       ...row,
       unread: unread.has(row.key),
     }));
-    const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
+    const list = { ...UNCOVERED, unfilteredSince: unfilteredSince(resource) };
+    const deleted = claims.filter(row => isDeleted(row, list, resource.strategy)).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }
 }
@@ -209,11 +210,32 @@ export async function settleCovered(
   const isCounted = counted !== null && missing.length > 0;
   const count = isCounted ? await countOf(tx, resource, task, { counted, missing: missing.length, since }) : null;
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
-  const claims: ListClaims = { coveredSince: since, count, doubted };
+  const claims: ListClaims = { coveredSince: since, unfilteredSince: unfilteredSince(resource), count, doubted };
   const isGone = (row: MissingRow) =>
     isDeleted({ ...rowClaims(row), unread: unreadBeside(resource, row) !== null }, claims, resource.strategy);
   const deleted = missing.filter(isGone).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
+}
+
+/** The unfiltered list was read: deletes content that a window has lacked before, and that it does not show either. */
+export async function settleReplaced(
+  tx: Transaction,
+  effects: TransactionEffects,
+  task: Task,
+  counts: Counts,
+): Promise<void> {
+  const resource = resourceIn(effects);
+  if (!resource.holdsMissing) return;
+  const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
+  const claims = { ...UNCOVERED, unfilteredSince: unfilteredSince(resource) };
+  const isGone = (row: MissingRow) => isContentKey(row.key) && isDeleted(rowClaims(row), claims, resource.strategy);
+  await remove(
+    tx,
+    effects,
+    task,
+    missing.filter(isGone).map(({ key }) => key),
+    counts,
+  );
 }
 
 /** Claims about a missing row: the slice that lacked it first. */
@@ -228,7 +250,7 @@ export const rowClaims = (row: MissingRow): RowClaims => ({
 export function lackedByCover(list: Resource): number {
   const missing = list.missing ?? [];
   const doubted = missing.some(row => isInDoubt(row, list.strategy));
-  const claims: ListClaims = { coveredSince: coveredSince(list), count: null, doubted };
+  const claims: ListClaims = { ...UNCOVERED, coveredSince: coveredSince(list), doubted };
   const isLacked = (row: MissingRow) =>
     confirmationOf(row, list.strategy) === 'cover' && !row.unreadable && isLackedByCover(rowClaims(row), claims);
   return missing.filter(isLacked).length;

@@ -115,6 +115,10 @@ export function unfilteredFor({ strategy, profile, total }: List): 'newest end' 
   return strategy.membership === 'window' ? 'newest end' : null;
 }
 
+/** As of when the unfiltered list shows what windows may leave out (epoch ms); null where they show all of it. */
+export const unfilteredSince = (list: List): number | null =>
+  unfilteredFor(list) === null ? null : unfilteredReadAt(list) - lagOf(list);
+
 /**
  * As of when the readings of all slices show the source (epoch ms), however far their answers lag behind it: what was missing before that is
  * covered. A row that moved from one slice to another shortly before may be in none of them. Null while a part was never read.
@@ -122,7 +126,7 @@ export function unfilteredFor({ strategy, profile, total }: List): 'newest end' 
 export function coveredSince(list: List): number | null {
   const oldest = oldestProof(list);
   if (oldest === null) return null;
-  return (unfilteredFor(list) ? Math.min(oldest, unfilteredReadAt(list)) : oldest) - lagOf(list);
+  return Math.min(oldest - lagOf(list), unfilteredSince(list) ?? Number.POSITIVE_INFINITY);
 }
 
 /** How far the readings of all slices may lag behind one another: a single answer shows the whole list as of one moment. */

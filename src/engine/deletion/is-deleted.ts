@@ -38,6 +38,8 @@ export interface Lack {
 export interface ListClaims {
   /** *covers(slice)*: every slice of the list was read again, as of this moment or later; null while one was never read. */
   readonly coveredSince: number | null;
+  /** The unfiltered list was read as of this moment, as far as windows need it; null where they show all that it shows. */
+  readonly unfilteredSince: number | null;
   /** *counts(n)*: how many rows the source counts, and how many would be left; null where it counts none. */
   readonly count: Count | null;
   /** *doubts*: one of the readings lacked half of its slice, and has not been confirmed yet. */
@@ -45,7 +47,7 @@ export interface ListClaims {
 }
 
 /** Nothing is claimed of the list as a whole. */
-export const UNCOVERED: ListClaims = { coveredSince: null, count: null };
+export const UNCOVERED: ListClaims = { coveredSince: null, unfilteredSince: null, count: null };
 
 export interface Count {
   /** Rows the source counts after all slices were read. */
@@ -59,9 +61,7 @@ export interface Count {
 /** Whether the claims prove that the row was deleted at the source: the table of docs/coverage.md, line by line. */
 export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy): boolean {
   if (row.denied) return true;
-  // Its slice shows other content now, and the content is the key.
-  if (isContentKey(row.key))
-    return row.lacks.some(({ slice, unreadable }) => provesRange(slice) && unreadable !== 'new');
+  if (isContentKey(row.key)) return isReplaced(row, list);
   const lacks = withoutDoubt(row.lacks);
   if (lacks.length === 0) return false;
   switch (confirmationOf(row, strategy)) {
@@ -75,6 +75,13 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
       return !row.unread && isLackedByCover({ ...row, lacks }, list) && countsNoMore(list, strategy);
   }
 }
+
+/** Its slice shows other content now, and the content is the key; nor does the unfiltered list show it, where a window may leave rows out. */
+const isReplaced = ({ lacks }: RowClaims, { unfilteredSince }: ListClaims): boolean =>
+  lacks.some(
+    ({ slice, at, unreadable }) =>
+      provesRange(slice) && unreadable !== 'new' && (unfilteredSince === null || at < unfilteredSince),
+  );
 
 /** The readings that cannot have shown the row as a record that could not be read. */
 function withoutDoubt(lacks: readonly Lack[]): readonly Lack[] {

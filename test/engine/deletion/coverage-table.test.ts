@@ -23,7 +23,7 @@ const IN_PLACE = { order: 'id-desc', edits: 'in place' };
 const byIdOnly = (job: Job) => ({ ...IN_PLACE, 'not ordered by': sortableFields(job).join() });
 const row = (more: Partial<RowClaims>): RowClaims => ({ key: '7', value: null, lacks: [], ...more });
 const lacked = (...slices: string[]) => slices.map((slice, index) => ({ slice: parseSlice(slice), at: index + 1 }));
-const since = (coveredSince: number): ListClaims => ({ coveredSince, count: null });
+const since = (coveredSince: number): ListClaims => ({ coveredSince, unfilteredSince: null, count: null });
 
 interface Line {
   readonly list: RegExp;

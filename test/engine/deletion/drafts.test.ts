@@ -266,10 +266,43 @@ test('a deleted row leaves a list that grows all the time', async () => {
     const [, , gone] = [...sandbox.rows('transactions')] as [unknown, unknown, { id: number }];
     sandbox.remove('transactions', gone.id);
     growEvery(25);
-    for (let run = 0; run < 3; run++) {
+    // A run whose count changes between the two that compare proves nothing; which one that is depends on the order of answers.
+    for (let run = 0; run < 6 && (await isStored(database, gone.id)); run++) {
       await clock.advance(15 * MINUTE);
       await serveOrders(engine, 'sync', { whole: true });
     }
     expect(await isStored(database, gone.id)).toBe(false);
   });
 });
+
+test.each(['whole', 'no-meta'] as const)(
+  'rows without an id that only the unfiltered list shows stay, and edited ones are replaced (%s)',
+  async paging => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database);
+      const sandbox = await openSandbox({
+        size: { customers: 5, invoices: 5, transactions: 60 },
+        rateLimit: 0,
+        clock,
+        variants: { drafts: 'hidden', 'transaction-ids': 'no', paging },
+      });
+      const rows = [...sandbox.rows('transactions')];
+      expect(rows.some(({ id }) => isDraft(id))).toBe(true);
+      const engine = await openEngine(database, sandbox, { clock, limit: 10_000, resources: ['transactions'] });
+      const sync = async () => {
+        await serveOrders(engine, 'sync', { whole: true });
+        await clock.advance(15 * MINUTE);
+        const { rows } = await database.query('select sum(deleted)::int as deleted from sluice.runs');
+        return [rows[0]?.deleted, await differences(database, sandbox, 5, ['transactions'])];
+      };
+      // Until the date filter is known to leave rows out, each reading of a window is in doubt.
+      for (let round = 0; round < 3; round++) expect(await sync()).toEqual([0, []]);
+      for (const row of [rows.find(({ id }) => isDraft(id)), rows.find(({ id }) => !isDraft(id))])
+        sandbox.update('transactions', row?.id as number, { description: 'edited' } as never);
+      await sync();
+      expect(await sync()).toEqual([2, []]);
+      await engine.close();
+      await sandbox.close();
+    });
+  },
+);

@@ -27,6 +27,7 @@ const lacks = (...readings: readonly [slice: string, at: number][]): RowClaims['
 const row = (more: Partial<RowClaims>): RowClaims => ({ key: '7', value: null, lacks: [], ...more });
 const covered = (coveredSince: number | null, count: ListClaims['count'] = null): ListClaims => ({
   coveredSince,
+  unfilteredSince: null,
   count,
 });
 const NOTHING = covered(null);
@@ -154,6 +155,13 @@ test('a row without an id is deleted as soon as its slice lacks it', () => {
   }
 });
 
+test('where a date filter may leave rows out, the unfiltered list has to lack a row without an id, too', () => {
+  const bare = row({ key: '#abc/1', lacks: lacks(['date 2025-01-01..', 5]) });
+  const judge = (unfilteredSince: number) =>
+    isDeleted(bare, { ...NOTHING, unfilteredSince }, strategy('cover', { partition: 'date' }));
+  expect([4, 5, 6].map(judge)).toEqual([false, false, true]);
+});
+
 const anySlice: fc.Arbitrary<Slice> = fc.constantFrom(
   ...[
     'date 2025-01-01..',
@@ -169,6 +177,7 @@ const anySlice: fc.Arbitrary<Slice> = fc.constantFrom(
 const anyLacks = fc.array(fc.record({ slice: anySlice, at: fc.integer({ min: 1, max: 20 }) }), { maxLength: 4 });
 const anyClaims = fc.record({
   coveredSince: fc.option(fc.integer({ min: 0, max: 25 })),
+  unfilteredSince: fc.option(fc.integer({ min: 0, max: 25 })),
   count: fc.option(
     fc.record({
       counted: fc.integer({ min: 0, max: 5 }),
