@@ -412,8 +412,46 @@ const SEEDS: readonly Regression[] = [
     was: 'days that changed as fast as they were read were read in eight passes each, and each deletion on the edge of a window had the rest tried again',
   },
   {
+    seed: 1095,
+    given: {
+      variants: {
+        pages: 'thinned',
+        'behind-end': 'first-page',
+        order: 'updated-asc',
+        'null-rows': 'two',
+        'new-ids': 'fresh',
+      },
+    },
+    was: 'a counted list whose short first page promised too many pages was read again and again behind its end',
+  },
+  {
+    seed: 1685,
+    given: {
+      variants: {
+        pages: 'thinned',
+        order: 'id-asc',
+        'transaction-ids': 'no',
+        'date-filter': 'ignored',
+        filters: 'ignored',
+      },
+    },
+    was: 'pages that became shorter and shorter were not seen to be thinned, and rows stayed behind them',
+  },
+  {
+    seed: 1700,
+    given: {
+      variants: { pages: 'thinned', paging: 'whole', 'limit-max': '20-reject', order: 'date-desc', filters: 'ignored' },
+    },
+    was: 'an empty answer for the first two rows proved that a list of many is empty',
+  },
+  {
+    seed: 1748,
+    given: { variants: { 'behind-end': 'first-page', backdated: 'none', paging: 'no-meta', states: 'more' } },
+    was: 'a list without a count that begins again behind its end failed for ever',
+  },
+  {
     seed: 1701,
-    given: { variants: { drafts: 'hidden', paging: 'whole', 'transaction-ids': 'no' }, others: [] },
+    given: { variants: { drafts: 'hidden', paging: 'whole', 'transaction-ids': 'no' } },
     was: 'rows without ids that the date filter leaves out were deleted at each sync, and came back',
   },
 ];
