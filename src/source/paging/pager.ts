@@ -13,7 +13,7 @@ export interface Pager {
   /** Pages of a counted list, fixed for a pass by the longest page before; null for a list without a count. */
   readonly totalPages: number | null;
   readonly totalRecords: number | null;
-  /** The first page's count as it came; undefined where it gave none, or an earlier process took it. */
+  /** The first page's count as it came, after a restart that of the first page since; undefined where it gave none. */
   readonly count: Meta | undefined;
   /** Rows of the longest page so far. */
   readonly longest: number;

@@ -19,11 +19,19 @@ export const mayGoOn = ({ rows, keys }: Rows, { fullPage }: { readonly fullPage:
   rows >= fullPage && new Set(keys.map(contentOf)).size === 1;
 
 /** More than half of the rows are those that the list began with; some may have been inserted since. */
-export function isMostlyFirst(seen: KeySet, keys: readonly string[], rows: number): boolean {
+export const isMostlyFirst = (seen: KeySet, keys: readonly string[], rows: number): boolean =>
+  2 * countFirst(seen, keys, rows) > rows;
+
+/** The page that the list began with, row by row, whatever numbers equal ones were given. Rows that are all equal may be others. */
+export const isFirstPage = (seen: KeySet, { rows, keys }: Rows): boolean =>
+  new Set(keys.map(key => key.split('/')[0])).size > 1 && countFirst(seen, renumbered(keys), rows) === rows;
+
+/** How many of these are among so many rows that the list began with. */
+function countFirst(seen: KeySet, keys: readonly string[], rows: number): number {
   const first = new Set<string>();
   for (const key of seen) {
     if (first.size === rows) break;
     first.add(key);
   }
-  return 2 * keys.filter(key => first.has(key)).length > rows;
+  return keys.filter(key => first.has(key)).length;
 }

@@ -168,20 +168,20 @@ export function readPage(
     case 'end of list':
       return { ...endPass(next, verdict.pages, context), taken, position };
     case 'lacking':
-      return { reading: next, outcome: lacking(next, context), taken, position };
+      // It promised more pages than its rows fill.
+      if (next.pager.steady && next.pager.seen.size === totalRecords)
+        return { ...endPass(next, verdict.page, context), taken, position };
+      return { reading: next, outcome: lacking(next), taken, position };
     default:
       return { reading: next, outcome: verdict, taken, position };
   }
 }
 
 /** A page that the count promised has no rows. */
-function lacking(reading: Reading, context: ReadingContext): ReadingOutcome {
-  const { steady, totalRecords, seen } = reading.pager;
-  if (!steady || totalRecords === null) return { kind: 'unsteady' };
-  // It promised more pages than its rows fill.
-  if (totalRecords === seen.size) return outcomeAtEnd(reading, context);
-  return { kind: 'count differs', counted: totalRecords, shown: seen.size };
-}
+const lacking = ({ pager: { steady, totalRecords, seen } }: Reading): ReadingOutcome =>
+  steady && totalRecords !== null
+    ? { kind: 'count differs', counted: totalRecords, shown: seen.size }
+    : { kind: 'unsteady' };
 
 /** What follows from the last page of a pass: the reading ends, or goes over all pages again. */
 export function endPass(

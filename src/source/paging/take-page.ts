@@ -1,11 +1,13 @@
 import { countPages, countPromises, MOST_EMPTY_PAGES } from './page-count.ts';
 import type { ListPage, PageContext, Pager, PageVerdict, TakenPage } from './pager.ts';
-import { isMostlyFirst, mayGoOn, repeats } from './repeated-rows.ts';
+import { isFirstPage, isMostlyFirst, mayGoOn, repeats } from './repeated-rows.ts';
 import { isContentKey, isNumberedKey, renumbered } from './row-key.ts';
 
 /** Takes an answer in. Pages that were asked for side by side are taken in their order. */
-export function takePage(pager: Pager, given: ListPage, context: PageContext): TakenPage {
+export function takePage(before: Pager, given: ListPage, context: PageContext): TakenPage {
   const { page } = given;
+  // An earlier process took the first page.
+  const pager = before.totalPages === null ? before : { ...before, count: before.count ?? given.meta };
   if (!isBehindCount(pager, given) || !isShownAgain(pager, given)) return takeRows(pager, given, context);
   const steady = pager.steady && !hasMoved(pager, given);
   const previous: ListPage = { ...given, rows: 0, keys: [] };
@@ -140,7 +142,7 @@ function verdictOfCounted(pager: Pager, { page, rows }: ListPage, lacksPage: boo
 function takeOpenEnded(pager: Pager, previous: ListPage | null, page: ListPage, context: PageContext): TakenPage {
   // Equal rows without a readable id would be numbered on for ever, however often the same page comes.
   const isNumbered = context.mayLackIds || page.keys.some(isNumberedKey);
-  const isDuplicate = isNumbered && previous !== null && repeats(previous, page);
+  const isDuplicate = isNumbered && previous !== null && (repeats(previous, page) || isFirstPage(pager.seen, page));
   const keys = isDuplicate ? [] : page.keys;
   const fresh = keys.filter(key => !pager.seen.has(key));
   const news = keys.filter(key => !pager.shown.has(key)).length;

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COMMON_CAPS } from '../../../src/source/paging/page-count.ts';
 import type { ListPage } from '../../../src/source/paging/pager.ts';
+import { unreadableKey } from '../../../src/source/paging/row-key.ts';
 import {
   endPass,
   pagesToRead,
@@ -425,15 +426,21 @@ test('a first page that lacks rows makes later passes no longer', () => {
   expect(pagesToRead(reading)).toEqual([1, 2, 3, 4]);
 });
 
-test.each(['empty', 'first', 'last'])(
-  'a counted list whose first page lacks rows ends behind its last page by the count, where it is %s',
-  behind => {
+test.each(
+  ['empty', 'first', 'last'].flatMap(behind => [
+    { behind, restarts: false },
+    { behind, restarts: true },
+  ]),
+)(
+  'a counted list whose first page lacks rows ends behind its last page by the count, where it is $behind (restarts: $restarts)',
+  ({ behind, restarts }) => {
     const pages = [
       ['9', '8', '7'],
       ['6', '5', '4', '3', '2'],
     ];
     const meta = { totalPages: 2, totalRecords: 12 };
-    let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 6 });
+    const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 6 } as const;
+    let reading = startReading(rules);
     const outcomes = [];
     let requests = 0;
     for (;;) {
@@ -443,6 +450,7 @@ test.each(['empty', 'first', 'last'])(
       const read = readPage(reading, answer, { ...CONTEXT, fullPage: 6, canCut: true });
       reading = read.reading;
       requests++;
+      if (restarts && page === 1 && read.position) reading = startReading(rules, { ...read.position, keys });
       if (read.outcome === null) continue;
       outcomes.push(read.outcome);
       break;
@@ -451,6 +459,39 @@ test.each(['empty', 'first', 'last'])(
     expect(requests).toBe(3);
   },
 );
+
+/** An id, a row without one, or a record that cannot be read. */
+type Shown = number | 'row' | 'null';
+
+test.each<[string, Shown]>([
+  ['a record that cannot be read', 'null'],
+  ['rows without an id', 'row'],
+])('an uncounted list with %s that begins again behind its end has an end', (_, first) => {
+  const unreadable = `?${'a'.repeat(32)}`;
+  const pages: Shown[][] = [
+    [first, 8, 7],
+    [6, first, 4],
+    [3, 2],
+  ];
+  let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 3 });
+  const keyOf = (row: Shown): string => {
+    let ordinal = 1;
+    if (row === 'row') while (reading.pager.seen.has(`#row/${ordinal}`)) ordinal++;
+    if (row === 'null') while (reading.pager.shown.has(unreadableKey(unreadable, ordinal))) ordinal++;
+    return row === 'row' ? `#row/${ordinal}` : row === 'null' ? unreadableKey(unreadable, ordinal) : String(row);
+  };
+  let outcome: ReadingOutcome | null = null;
+  let requests = 0;
+  while (outcome === null) {
+    const [page = 0] = pagesToRead(reading);
+    const rows = pages[page - 1] ?? (pages[0] as Shown[]);
+    const answer = { page, limit: 3, grantedAt: 'now', rows: rows.length, keys: rows.map(keyOf), meta: undefined };
+    const read = readPage(reading, answer, { ...CONTEXT, fullPage: 3, mayLackIds: first === 'row' });
+    ({ reading, outcome } = read);
+    requests++;
+  }
+  expect([outcome.kind, requests]).toEqual(['complete', 8]);
+});
 
 test('a reading that goes on after a restart in its second pass still tells how many rows the list has', () => {
   const context = { ...CONTEXT, fullPage: 2 };
