@@ -1,4 +1,4 @@
-import type { Progress, Wish } from '../../src/engine/agenda/choice.ts';
+import type { TaskProgress, Wish } from '../../src/engine/agenda/choice.ts';
 import type { Counted } from '../../src/engine/coverage/hidden-rows.ts';
 import type { List } from '../../src/engine/coverage/list.ts';
 import { slicingOf, sortableFields } from '../../src/engine/job.ts';
@@ -48,7 +48,7 @@ export interface RecordedPlan {
   readonly seed: number;
   readonly list: RecordedList & { readonly reading: readonly string[]; readonly turn: number };
   readonly task: Omit<Wish, 'state'> &
-    Pick<Progress, 'allowance'> & {
+    Pick<TaskProgress, 'allowance'> & {
       readonly counted: number | null;
       readonly absent: boolean;
       /** What needed no more reading, by the text of the slice or with a word before it. */

@@ -5,7 +5,7 @@ import {
   type ListInUse,
   type Next,
   NO_PROGRESS,
-  type Progress,
+  type TaskProgress,
   type Wish,
 } from '../../src/engine/agenda/choice.ts';
 import { isKnownAbsent, openTargets, plan } from '../../src/engine/agenda/plan.ts';
@@ -19,7 +19,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
   const inUse: ListInUse = { ...listOf(list), reading: new Set(list.reading.map(parseSlice)) };
   const { settled, intervals, failure, targets, allowance, counted, ...rest } = task;
   const asked = settled.filter(each => /^confirm (?!cover$)/.test(each)).map(each => each.slice('confirm '.length));
-  const state: Progress = {
+  const state: TaskProgress = {
     ...NO_PROGRESS,
     ...{ readsAll: affordable, allowance, counted: countedFirst(counted) },
     targets: targets.map(parseSlice),

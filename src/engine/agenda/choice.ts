@@ -6,7 +6,7 @@ import type { Day } from '../slices/date-windows.ts';
 import { type IdSlice, overlap, type Slice } from '../slices/slice.ts';
 
 /** What a task has done so far, as far as it decides what comes next. */
-export interface Progress {
+export interface TaskProgress {
   /** A sync reads everything again, as that costs at most half the hourly limit; null until that is decided, once for each. */
   readonly readsAll: boolean | null;
   /** Requests it may still spend on reading again what was read before. */
@@ -35,7 +35,7 @@ export interface Progress {
 }
 
 /** What a task starts with. */
-export const NO_PROGRESS: Progress = {
+export const NO_PROGRESS: TaskProgress = {
   readsAll: null,
   allowance: 0,
   targets: [],
@@ -61,7 +61,7 @@ export interface Wish {
   readonly from: Day | null;
   readonly to: Day | null;
   readonly reportOnly: boolean;
-  readonly state: Progress;
+  readonly state: TaskProgress;
 }
 
 /** A list while it is read. */

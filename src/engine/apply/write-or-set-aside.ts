@@ -7,7 +7,7 @@ import type { Resource } from '../resource.ts';
 import { isBadData } from './bad-data.ts';
 
 /** The result of writing several steps. */
-export interface Written {
+export interface WrittenRows {
   readonly inserted: Set<string>;
   readonly updated: Set<string>;
   /** Those of `inserted` that had been deleted. */
@@ -34,7 +34,7 @@ export async function writeOrSetAside(
   resource: Resource,
   steps: readonly Step[],
   { rowByRow, judge }: { rowByRow: boolean; judge?: Judge },
-): Promise<Written> {
+): Promise<WrittenRows> {
   const rows = steps.flatMap(step => step.rows);
   const context = {
     resource: resource.name,

@@ -15,7 +15,7 @@ import { contradictsAddress } from '../profile/observe-address.ts';
 import { type Committed, type Step, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
-import { type Judge, type Written, writeOrSetAside } from './write-or-set-aside.ts';
+import { type Judge, type WrittenRows, writeOrSetAside } from './write-or-set-aside.ts';
 
 /** Writes the rows of the steps of one resource, and applies what follows from each step. */
 export async function writeSteps(
@@ -149,7 +149,7 @@ async function setAside(
 
 const isReadable = ({ key }: BadRecord): boolean => !isUnreadableKey(key);
 
-const badOf = (step: Step, { refused }: Written): BadRecord[] => [
+const badOf = (step: Step, { refused }: WrittenRows): BadRecord[] => [
   ...step.bad,
   ...step.rows.flatMap(row => refused.get(row.key) ?? []),
 ];
@@ -157,7 +157,7 @@ const badOf = (step: Step, { refused }: Written): BadRecord[] => [
 /** The new or different rows of the step. A row that several steps returned counts for the first of them. */
 function takeChanges(
   { rows }: Step,
-  { inserted, updated }: Written,
+  { inserted, updated }: WrittenRows,
   on: Record<'inserted' | 'updated' | 'unchanged', (key: string) => unknown>,
 ): { changed: Set<string>; edited: string[] } {
   const changed = new Set<string>();

@@ -8,9 +8,10 @@ import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
+import { lackClaims } from './claims.ts';
 import type { Ended, Written } from './ended.ts';
 import { remove } from './remove-rows.ts';
-import { lackClaims, lackedRows, settleCovered, settleReplaced, unreadableIn } from './settle-missing.ts';
+import { lackedRows, settleCovered, settleReplaced, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**

@@ -3,13 +3,7 @@ import { isContentKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
-import {
-  listMissing,
-  type MissingRow,
-  markMissing,
-  missingAmong,
-  type SeenRow,
-} from '../../warehouse/rows/missing-rows.ts';
+import { listMissing, type MissingRow, markMissing, missingAmong } from '../../warehouse/rows/missing-rows.ts';
 import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine.ts';
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
@@ -17,23 +11,14 @@ import { type Compared, compareRows, countRows } from '../../warehouse/rows/stor
 import { coveredSince, oldestProof, partition, unfilteredSince } from '../coverage/list.ts';
 import { partsIn, type StoredCount } from '../coverage/prove.ts';
 import { asksBeside, unreadBeside } from '../coverage/targeted.ts';
-import {
-  type Count,
-  confirmationOf,
-  isDeleted,
-  isInDoubt,
-  isLackedByCover,
-  type Lack,
-  type ListClaims,
-  type RowClaims,
-  UNCOVERED,
-} from '../deletion/is-deleted.ts';
+import { type Count, isDeleted, isInDoubt, type ListClaims, UNCOVERED } from '../deletion/is-deleted.ts';
 import { type Believed, believed, type LackedRow } from '../deletion/lag.ts';
 import { groupBy } from '../group-by.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
-import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { lackClaims, type MayBe, rowClaims } from './claims.ts';
 import { remove } from './remove-rows.ts';
 import { resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
@@ -66,9 +51,6 @@ export async function lackedRows(
   const known = new Set(verdict.lacked);
   return { ...verdict, recent: left.filter(row => !known.has(row)).map(({ key }) => key), stored };
 }
-
-/** Whether a record that the reading could not read may be this row. */
-export type MayBe = (row: LackedRow) => Lack['unreadable'];
 
 /**
  * Records that the reading could not read: each may be a row that was last shown before the record appeared. A row was shown when it was
@@ -155,24 +137,6 @@ async function keysInUnread(tx: Transaction, resource: Resource): Promise<Readon
   return new Set(missing.filter(row => unreadBeside(resource, row) !== null).map(({ key }) => key));
 }
 
-/**
- * Claims about rows that a reading of `slice` at `at` (epoch ms) lacks: this reading, and the one that lacked them first.
- * `value`: the one they share, if any.
- */
-export function lackClaims(
-  rows: readonly LackedRow[],
-  before: readonly SeenRow[],
-  { slice, at, mayBe }: Pick<Lack, 'slice' | 'at'> & { readonly mayBe: MayBe },
-  value: string | null = null,
-): RowClaims[] {
-  const first = new Map(before.map(seen => [seen.key, firstLack(seen)]));
-  return rows.map(row => {
-    const now: Lack = { slice, at, unreadable: mayBe(row) };
-    const earlier = first.get(row.key);
-    return { key: row.key, value, lacks: earlier ? [earlier, now] : [now] };
-  });
-}
-
 /** If windows were cut anew, a row is lacking once every window was read since and none returned it. */
 export async function settleShownByNone(
   tx: Transaction,
@@ -237,30 +201,6 @@ export async function settleReplaced(
     counts,
   );
 }
-
-/** Claims about a missing row: the slice that lacked it first. */
-export const rowClaims = (row: MissingRow): RowClaims => ({
-  key: row.key,
-  value: row.value,
-  lacks: [{ ...firstLack(row), half: row.half }],
-  readings: row.readings,
-});
-
-/** Missing rows that nothing but a cover confirms, and that one has lacked since. `missing`: as far as known. */
-export function lackedByCover(list: Resource): number {
-  const missing = list.missing ?? [];
-  const doubted = missing.some(row => isInDoubt(row, list.strategy));
-  const claims: ListClaims = { ...UNCOVERED, coveredSince: coveredSince(list), doubted };
-  const isLacked = (row: MissingRow) =>
-    confirmationOf(row, list.strategy) === 'cover' && !row.unreadable && isLackedByCover(rowClaims(row), claims);
-  return missing.filter(isLacked).length;
-}
-
-const firstLack = ({ slice, since, unreadable }: SeenRow): Lack => ({
-  slice: parseSlice(slice),
-  at: stampMs(since),
-  unreadable: unreadable ? 'new' : undefined,
-});
 
 /** A record that the cover showed and that is in quarantine without a row is one of those that the source counts. */
 async function countOf(

@@ -1,4 +1,3 @@
-import { stampMs } from '../../clock.ts';
 import { MAX_PAGES } from '../../source/paging/page-count.ts';
 import {
   endPass,
@@ -6,27 +5,15 @@ import {
   pagesToRead,
   type Reading,
   type ReadingOutcome,
-  type ReadPage,
   readPage,
   startReading,
 } from '../../source/paging/stable-reading.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { MOST_PAGES } from '../agenda/choice.ts';
-import { observeCounts, observeValueCount } from '../profile/counts.ts';
 import { observeDaysShown, type ShownDays, withDays } from '../profile/limited-span.ts';
-import { observeLongest } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
-import {
-  type AskedDays,
-  isDistrust,
-  narrows,
-  observeDateFilter,
-  observeValueFilter,
-} from '../profile/observe-filter.ts';
-import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../profile/observe-page.ts';
-import type { Resource } from '../resource.ts';
-import type { Day } from '../slices/date-windows.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
+import { isDistrust, narrows } from '../profile/observe-filter.ts';
+import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import { endIfRefused, fetchBehind } from './fetch/confirm-end.ts';
@@ -40,9 +27,9 @@ import {
   type PageAnswer,
   type Reader,
 } from './fetch/fetch-page.ts';
-import { observeAnswer } from './observe-answer.ts';
+import { daysAsked, daysIn, observeLength, observeList, observeMiscount, showsFirstRows } from './observe-list.ts';
 import { byCertainty, parseRows } from './parse-rows.ts';
-import { type PageReading, rowsShownLately } from './plan-window.ts';
+import type { PageReading } from './plan-window.ts';
 import type { End, Step } from './step.ts';
 
 const RULES = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: MOST_PAGES } as const;
@@ -57,7 +44,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   const question: ListQuery = { reader, task, slice, query };
   const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
   const reading = startReading({ ...RULES, limit: firstLimit(reader, resource) }, stored);
-  let progress: Progress = { reading, first: null, days: null, held: [], droppedRequests: 0 };
+  let progress: ReadSoFar = { reading, first: null, days: null, held: [], droppedRequests: 0 };
   for (;;) {
     const pages = pagesToRead(progress.reading);
     const { pass } = progress.reading.pager;
@@ -92,7 +79,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   }
 }
 
-interface Progress {
+interface ReadSoFar {
   readonly reading: Reading;
   /** Page 1 of this reading, unless it was read before a restart. */
   readonly first: PageAnswer | null;
@@ -128,9 +115,9 @@ async function fetch(question: ListQuery, reading: Reading, page: number): Promi
 function takeAnswer(
   task: Task,
   plan: PageReading,
-  progress: Progress,
+  progress: ReadSoFar,
   answer: PageAnswer,
-): { progress: Progress; step: Step | null } {
+): { progress: ReadSoFar; step: Step | null } {
   const { resource } = task;
   const { reading } = progress;
   const { page, limit, grantedAt, meta, promised, rows, release } = answer;
@@ -150,7 +137,7 @@ function takeAnswer(
   const asked = outcome === null ? undefined : daysAsked(plan);
   const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = [
-    ...observe(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
+    ...observeList(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
     ...observeLength(task, plan, read),
@@ -175,7 +162,7 @@ function takeAnswer(
     lastDayShown: asked && days?.last === asked.to ? days.last : undefined,
     ...(end ? { end } : { position }),
   };
-  const next: Progress = {
+  const next: ReadSoFar = {
     reading: read.reading,
     first: isAtStart(reading) ? answer : progress.first,
     days,
@@ -187,9 +174,6 @@ function takeAnswer(
   return { progress: next, step };
 }
 
-/** Whether the filter obeys shows with the first rows; the first page may be empty. */
-const showsFirstRows = ({ pager }: Reading): boolean => pager.pass === 1 && pager.seen.size === 0;
-
 /** Without a count, the reading was too long to be believed. */
 const isTooLong = (outcome: ReadingOutcome | null): boolean =>
   outcome?.kind === 'capped' || (outcome?.kind === 'cut' && outcome.total === null);
@@ -197,81 +181,3 @@ const isTooLong = (outcome: ReadingOutcome | null): boolean =>
 /** A complete reading has counted all its rows, so equal ones can be told apart. */
 const rowsAtEnd = (rows: readonly Row[], held: readonly Row[], { kind }: End): readonly Row[] =>
   kind === 'proven' || kind === 'targeted' ? [...rows, ...held] : rows;
-
-/** What a page shows about the list. Pages after the second show nothing new. */
-function observe(
-  resource: Resource,
-  plan: PageReading,
-  answer: PageAnswer,
-  given: { reading: Reading; read: ReadPage; first: PageAnswer | null; rows: readonly Row[] },
-): readonly Observation[] {
-  const { reading, read, first, rows } = given;
-  const { repeatsFirst, news, pager } = read.taken;
-  if (isAtStart(reading)) {
-    const filter = observeFilter(resource, plan, rows);
-    return [
-      ...observeAnswer(resource, answer, { pages: pager.totalPages }),
-      ...filter,
-      // A filter that was not applied was not counted by either.
-      ...(filter.some(isDistrust) ? [] : observeCount(resource, plan, answer)),
-    ];
-  }
-  if (pager.pass > 1) return [];
-  if (showsFirstRows(reading)) return observeFilter(resource, plan, rows);
-  // Past its end by any count, a list may show its last page again.
-  if (repeatsFirst) return answer.page > (answer.promised ?? answer.page) ? [] : [pagingIgnored(answer)];
-  if (pager.totalPages !== null || answer.page !== 2) return [];
-  if (news === 0) return [UNTIL_EMPTY];
-  return [
-    ...observeGrowth(resource.profile, answer, news),
-    ...observeAnswer(resource, answer, { pages: null, previous: first }),
-  ];
-}
-
-/** Windows whose counts are compared with each other. */
-const WINDOWS_COMPARED = 40;
-
-function observeCount(resource: Resource, { asked }: PageReading, { meta }: PageAnswer): Observation[] {
-  if (asked === undefined || meta?.totalRecords === undefined) return [];
-  const window = { asked, total: meta.totalRecords };
-  const known = resource.countedWindows;
-  resource.countedWindows = [...known, window].slice(-WINDOWS_COMPARED);
-  return observeCounts(resource.profile, known, window);
-}
-
-/** The days that a window is asked for by; undefined for all time. */
-const daysAsked = ({ asked, query }: PageReading): AskedDays | undefined =>
-  Object.keys(query).length > 0 ? asked : undefined;
-
-const daysIn = ({ asked }: PageReading, rows: readonly Row[]): Day[] =>
-  asked === undefined ? [] : rows.flatMap(({ values }) => values[asked.field] ?? []);
-
-/** How long the reading of a window without a count became: it tells what the source shows at least. */
-function observeLength(task: Task, plan: PageReading, read: ReadPage): Observation[] {
-  const asked = daysAsked(plan);
-  const { outcome, reading } = read;
-  const { totalPages, shown } = reading.pager;
-  if (outcome === null || asked === undefined || totalPages !== null) return [];
-  const { resource } = task;
-  const at = stampMs(reading.startedAt as string);
-  if (shown.size >= rowsShownLately(task, at)) resource.shownLately = { rows: shown.size, at };
-  return observeLongest(resource.profile.longest, asked.field, shown.size);
-}
-
-/** The list of a value ended, or repeated its first page, before it had shown as many rows as its count. */
-function observeMiscount(
-  resource: Resource,
-  slice: Slice,
-  meta: PageAnswer['meta'],
-  outcome: ReadingOutcome | null,
-): Observation[] {
-  if (slice.by !== 'value' || meta?.totalRecords === undefined) return [];
-  if (outcome?.kind !== 'count differs' && outcome?.kind !== 'capped') return [];
-  const shown = outcome.kind === 'capped' ? outcome.rows : outcome.shown;
-  return observeValueCount(resource.profile, sliceText(slice), { counted: meta.totalRecords, shown }, resource.total);
-}
-
-function observeFilter(resource: Resource, { slice, asked }: PageReading, rows: readonly Row[]): Observation[] {
-  if (slice.by === 'value') return observeValueFilter(slice.field, slice.value, rows);
-  return asked ? observeDateFilter(resource.profile, asked, rows) : [];
-}

@@ -9,7 +9,7 @@ import { countByDay, countRows } from '../../warehouse/rows/stored-rows.ts';
 import { single } from '../agenda/choice.ts';
 import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
-import { lackedByCover } from '../conclude/settle-missing.ts';
+import { lackedByCover } from '../conclude/claims.ts';
 import { type Accounted, hiddenRows } from '../coverage/hidden-rows.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
 import { isUnreliable } from '../profile/counts.ts';
@@ -22,9 +22,9 @@ import { failList, type Task, update } from '../task/task.ts';
 import { type Agenda, type Asked, forgetAttempts, noteAttempt, rest } from './agenda.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
 import { lookAtLimit } from './limit-seen.ts';
-import { doubtOf, isAbsent } from './next.ts';
 import { launchReading } from './readings/launch-reading.ts';
 import type { Act } from './state.ts';
+import { doubtOf, isAbsent } from './task-act.ts';
 import { endTask } from './tasks/end-task.ts';
 
 /** A list that makes so many questions in a row fail does not answer. */
@@ -240,5 +240,10 @@ async function accountedRows({ database: { kysely } }: Engine, resource: Resourc
   const { table } = resource;
   const { rows } = await countRows(kysely, table, null);
   const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
-  return { rows, quarantined, lackedByCover: lackedByCover(resource), missing: resource.missing?.length ?? 0 };
+  return {
+    rows,
+    quarantined,
+    lackedByCover: lackedByCover(resource, resource.missing ?? []),
+    missing: resource.missing?.length ?? 0,
+  };
 }

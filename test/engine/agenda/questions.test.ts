@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import customers from '../../../jobs/customers.ts';
 import products from '../../../jobs/products.ts';
 import { HOUR } from '../../../src/clock.ts';
-import type { Progress, Wish } from '../../../src/engine/agenda/choice.ts';
+import type { TaskProgress, Wish } from '../../../src/engine/agenda/choice.ts';
 import { type AgendaFacts, type Question, questionsOf } from '../../../src/engine/agenda/questions.ts';
 import { type List, partition, watched } from '../../../src/engine/coverage/list.ts';
 import { sortableFields } from '../../../src/engine/job.ts';
@@ -31,7 +31,7 @@ const anyAgenda: fc.Arbitrary<AgendaFacts> = fc
     return { ...rest, list: { ...list, entries }, wish: agenda, weight, mostAge };
   });
 
-const withState = ({ wish }: AgendaFacts, state: Partial<Progress>): Wish => ({
+const withState = ({ wish }: AgendaFacts, state: Partial<TaskProgress>): Wish => ({
   ...wish,
   state: { ...wish.state, ...state },
 });

@@ -42,7 +42,7 @@ export interface PageAnswer {
   readonly unordered?: true | undefined;
   /** The source answered that there is nothing (404). */
   readonly isGone?: true;
-  /** The source refused the page, as some do behind the end; see `PageAddress.emptyAsOf` and `endIfRefused`. */
+  /** The source refused the page, as some do behind the end; see `PageRequest.emptyAsOf` and `endIfRefused`. */
   readonly refusal?: SluiceError;
   readonly release: () => void;
 }
@@ -55,7 +55,7 @@ export interface ListQuery {
   readonly query: Readonly<Record<string, string>>;
 }
 
-interface PageAddress {
+interface PageRequest {
   readonly page: number;
   readonly limit: number;
   /** Ask for fewer rows if the source refuses the page or times out. Only the first page of a reading is flexible. */
@@ -94,54 +94,83 @@ export const withoutRows = (address: Pick<PageAnswer, 'page' | 'limit' | 'grante
 });
 
 /** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
-export async function fetchPage(question: ListQuery, address: PageAddress): Promise<PageAnswer> {
-  const { reader, task, query } = question;
-  const { resource } = task;
-  const { flexible, usual = 0 } = address;
-  let refused: Refused;
-  let patient = false;
-  let refusals = 0;
-  for (let { page, limit } = address; ; ) {
-    const smaller = flexible ? SIZES.find(size => size < limit) : undefined;
-    // If a smaller page may help, try it before waiting longer.
-    const hasty = smaller !== undefined && limit > SMALL_PAGE && !patient;
+export async function fetchPage(question: ListQuery, asked: PageRequest): Promise<PageAnswer> {
+  const { resource } = question.task;
+  let attempt: Attempt = { ...asked, patient: false, refusals: 0 };
+  for (;;) {
+    const { page, limit } = attempt;
     try {
-      const { value: answer, release } = await request(question, { page, limit }, hasty);
-      const { grantedAt, requests } = answer;
-      const came = { grantedAt, requests, limit, page, refused, release };
-      if (answer.kind === 'rows') {
-        const asked = { isFiltered: isFiltered(query) };
-        const meta = believedMeta(resource.profile, answer.meta, asked);
-        const promised = promisedPages(resource.profile, answer.meta, asked);
-        const { rows, replaced, unordered } = answer;
-        return { ...came, rows, meta, promised, replaced, unordered };
-      }
-      // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
-      const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
-      if (page > 1 || isFiltered(query) || isEmptied) return { ...came, rows: [], meta: undefined, isGone: true };
-      release();
-      throw unanswered(resource);
+      return await fetchOnce(question, attempt, isHasty(attempt, asked));
     } catch (cause) {
       const error = orAbsent(resource, cause);
-      const isRefused = isKind(error, 'refused') && error.status !== 403;
-      if (isRefused && limit < usual && refusals < 2) {
-        // Some sources accept certain limits only; a single refusal may have another reason.
-        refusals++;
-        if (refusals === 1) continue;
-        refused = 'fewer';
-        page = Math.floor(((page - 1) * limit) / usual) + 1;
-        limit = usual;
-      } else if (smaller !== undefined && (isRefused || (isTimeout(error) && limit > SMALL_PAGE))) {
-        refused = isRefused ? 'more' : undefined;
-        limit = smaller;
-      } else if (hasty && isKind(error, 'unavailable')) {
-        // The source is down, whatever the size: request the same page with the usual number of attempts.
-        patient = true;
-      } else if (isRefused && page > 1 && address.emptyAsOf !== undefined) {
-        return { ...withoutRows({ page, limit, grantedAt: address.emptyAsOf }), refusal: error };
-      } else throw error;
+      const next = afterError(error, attempt, asked);
+      if (next === null) {
+        const { emptyAsOf: grantedAt } = asked;
+        if (!isRefusal(error) || page === 1 || grantedAt === undefined) throw error;
+        return { ...withoutRows({ page, limit, grantedAt }), refusal: error };
+      }
+      attempt = next;
     }
   }
+}
+
+/** How a page is asked for. */
+interface Attempt {
+  readonly page: number;
+  readonly limit: number;
+  /** Why it is asked for with another limit than at first. */
+  readonly refused?: Refused;
+  /** A smaller page may help, but the source is down, whatever the size. */
+  readonly patient: boolean;
+  /** How often fewer rows than usual were refused. */
+  readonly refusals: number;
+}
+
+const smallerThan = (limit: number, { flexible }: PageRequest): number | undefined =>
+  flexible ? SIZES.find(size => size < limit) : undefined;
+
+/** If a smaller page may help, it is tried before the source is given more time. */
+const isHasty = ({ limit, patient }: Attempt, asked: PageRequest): boolean =>
+  smallerThan(limit, asked) !== undefined && limit > SMALL_PAGE && !patient;
+
+/** The source refused what it was asked for, not the key. */
+const isRefusal = (error: unknown): error is SluiceError => isKind(error, 'refused') && error.status !== 403;
+
+/** How the page is asked for after this error; null where that would not help. */
+function afterError(error: unknown, attempt: Attempt, asked: PageRequest): Attempt | null {
+  const { page, limit, refusals } = attempt;
+  const { usual = 0 } = asked;
+  const smaller = smallerThan(limit, asked);
+  const isRefused = isRefusal(error);
+  if (isRefused && limit < usual && refusals < 2) {
+    // Some sources accept certain limits only; a single refusal may have another reason.
+    if (refusals === 0) return { ...attempt, refusals: 1 };
+    const sameRows = Math.floor(((page - 1) * limit) / usual) + 1;
+    return { ...attempt, page: sameRows, limit: usual, refused: 'fewer', refusals: 2 };
+  }
+  if (smaller !== undefined && (isRefused || (isTimeout(error) && limit > SMALL_PAGE)))
+    return { ...attempt, limit: smaller, refused: isRefused ? 'more' : undefined };
+  return isHasty(attempt, asked) && isKind(error, 'unavailable') ? { ...attempt, patient: true } : null;
+}
+
+async function fetchOnce(question: ListQuery, { page, limit, refused }: Attempt, hasty: boolean): Promise<PageAnswer> {
+  const { reader, task, query } = question;
+  const { resource } = task;
+  const { value: answer, release } = await request(question, { page, limit }, hasty);
+  const { grantedAt, requests } = answer;
+  const came = { grantedAt, requests, limit, page, refused, release };
+  if (answer.kind === 'rows') {
+    const { rows, replaced, unordered } = answer;
+    const given = { isFiltered: isFiltered(query) };
+    const meta = believedMeta(resource.profile, answer.meta, given);
+    const promised = promisedPages(resource.profile, answer.meta, given);
+    return { ...came, rows, meta, promised, replaced, unordered };
+  }
+  // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
+  const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
+  if (page > 1 || isFiltered(query) || isEmptied) return { ...came, rows: [], meta: undefined, isGone: true };
+  release();
+  throw unanswered(resource);
 }
 
 /**

@@ -1,0 +1,141 @@
+import { isPause, MOST_PAGES, wants } from '../agenda/choice.ts';
+import { monthsHold, summedLists } from '../agenda/closed-months.ts';
+import { isKnownAbsent, plan } from '../agenda/plan.ts';
+import { lackedByCover } from '../conclude/claims.ts';
+import { countsAfterCover, mayHideRows } from '../coverage/hidden-rows.ts';
+import { oldestProof, partition, rowsProven } from '../coverage/list.ts';
+import { doubtCounts } from '../profile/counts.ts';
+import type { Observation } from '../profile/observation.ts';
+import { isIdOrdered } from '../profile/strategy.ts';
+import { listIsGone, othersAnswering } from '../read/fetch/absent-list.ts';
+import type { Resource } from '../resource.ts';
+import { dayIn } from '../slices/date-windows.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
+import type { Task } from '../task/task.ts';
+import { phaseOf, steadyMiscount } from '../task/task-state.ts';
+import type { Act, State } from './state.ts';
+
+/** An error in what a list has stored fails what is done for it. */
+export function orFailure<T>(task: Task, decide: () => T): T | Act {
+  try {
+    return decide();
+  } catch (error) {
+    return { kind: 'fail', task, error };
+  }
+}
+
+/** What a task does next. */
+export function actFor(state: State, task: Task): Act | 'blocked' {
+  const { now, rules, lists } = state;
+  const { resource } = task;
+  const phase = phaseOf(task.state);
+  if (phase === 'ending') return task.underWay.size > 0 ? 'blocked' : (distrust(task) ?? { kind: 'end', task });
+  const before = lookUp(task);
+  if (before) return before;
+  if (waitsForRows(state, task)) return 'blocked';
+  if (phase === 'unanswered') return askOthers(state, task);
+  const holds = !task.full && monthsHold(resource, lists, now);
+  const next = plan({ ...factsFor(task, now), now, today: dayIn(now, rules.timeZone), monthsHold: holds });
+  if (next === 'blocked') return next;
+  if (isPause(next)) return { kind: 'pause', task, until: next.until };
+  if (next !== 'done') return { kind: 'ask', task, choice: next };
+  return distrust(task) ?? { kind: hasToRecount(task) ? 'recount' : 'end', task };
+}
+
+/** What decides about the questions of the task's list, whoever asks. */
+export const factsFor = (task: Task, now: number) => ({
+  list: task.resource,
+  wish: task,
+  missing: task.resource.missing ?? [],
+  absent: isAbsent(task, now),
+});
+
+/** What has to be done before anything is decided about a list. */
+export function lookUp(task: Task): Act | null {
+  const { resource } = task;
+  const slices = slicesOfOtherPartitions(resource);
+  if (slices.length > 0) return { kind: 'drop slices', task, slices };
+  return resource.holdsMissing && resource.missing === null ? { kind: 'look for missing', task } : null;
+}
+
+/** Slices that do not fit the order or filters of the list any more. */
+function slicesOfOtherPartitions({ entries, reading, strategy }: Resource): Slice[] {
+  if (reading.size > 0) return [];
+  const kinds = ['id', 'date', 'whole'].filter(kind => kind !== strategy.partition);
+  return [...entries.values()].flatMap(({ slice }) => (kinds.includes(slice.by) ? slice : []));
+}
+
+/** Whether the source is known not to offer the list. */
+export const isAbsent = (task: Task, now: number): boolean =>
+  task.state.presence === 'absent' || isKnownAbsent(task.resource, task, now);
+
+/** Whether parts of the list that the task wants were never read and not given up. */
+export function hasUnread(task: Task): boolean {
+  const { failure, presence, done } = task.state;
+  if (failure !== null || presence !== 'assumed') return false;
+  const unread = partition(task.resource).filter(({ provenAt }) => provenAt === null);
+  return unread.some(({ slice }) => wants(task, slice) && !done.has(sliceText(slice)));
+}
+
+/** Were the source's counts off by the same number again and again? */
+export function doubtOf({ reportOnly, state, resource }: Task): Observation | null {
+  const miscount = reportOnly ? null : steadyMiscount(state);
+  return miscount && doubtCounts(resource.profile, miscount.slice, miscount.by);
+}
+
+function distrust(task: Task): Act | null {
+  const doubt = doubtOf(task);
+  return doubt ? { kind: 'distrust', task, doubt } : null;
+}
+
+/**
+ * Whether the count must be asked for at the end: rows that all windows lack wait for it, or the source may count rows that no window shows, and
+ * the task has read all that could explain them otherwise.
+ */
+function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boolean {
+  const readsAll = kind === 'sync' || (kind === 'verify' && !reportOnly);
+  // Others have no count from before the cover: theirs agrees only with that of the windows.
+  const mayAgree = readsAll || (resource.profile.counts === null && !resource.profile.leavesOut);
+  if (
+    !reportOnly &&
+    !state.countAsked &&
+    mayAgree &&
+    countsAfterCover(resource) &&
+    lackedByCover(resource, resource.missing ?? []) > 0
+  )
+    return true;
+  if (!mayHideRows(resource) || (resource.total == null && kind !== 'verify')) return false;
+  const knowsNew = isIdOrdered(resource.profile) && reachedKnownRows(resource);
+  const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since;
+  return readsAll || (kind === 'slot' && knowsAll && (resource.total ?? 0) > rowsProven(resource));
+}
+
+/** The last reading of the newest end came to rows that were stored: where they are ordered by id, it overlooked no new one. */
+const reachedKnownRows = ({ entries }: Resource): boolean =>
+  (entries.get(sliceText({ by: 'newest' }))?.requests ?? MOST_PAGES) < MOST_PAGES;
+
+/** The task only waits until it is decided whether it reads everything; no current reading blocks it. */
+export const waitsForOtherLists = (task: Task): boolean =>
+  task.kind === 'sync' && task.state.readsAll === null && !hasUnread(task);
+
+/**
+ * A report is read after the lists that it sums up: in a sync, so that it follows what that sync finds, and at first, since what their first
+ * readings bring would count as changed and every month would be read a second time.
+ */
+function waitsForRows({ tasks, lists }: State, task: Task): boolean {
+  const rows = summedLists(task.resource, lists);
+  const goFirst = tasks.filter(other => other.lane === 'live' && rows.includes(other.resource));
+  // Until everything was read once, the syncs wait to decide how much they read again: waiting for all of one would be in vain.
+  if (hasUnread(task)) return goFirst.some(hasUnread);
+  return task.kind === 'sync' && goFirst.some(({ kind }) => kind === 'sync');
+}
+
+/** A list that answered 404 waits until another list is answered. If none is, the address is wrong. */
+function askOthers(state: State, task: Task): Act | 'blocked' {
+  const { now: at, begunAt, tasks, lists } = state;
+  const { resource } = task;
+  if (othersAnswering(resource, lists, { at, begunAt }).length > 0) return { kind: 'answered', task };
+  const others = tasks.filter(other => other.resource !== resource && !waitsForRows(state, other));
+  const waits = others.some(other => other.state.presence !== 'unanswered' && !other.state.failure);
+  return waits ? 'blocked' : { kind: 'fail', task, error: listIsGone(resource) };
+}
