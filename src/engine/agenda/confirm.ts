@@ -121,13 +121,12 @@ export function confirm(facts: PlanFacts): Choice | null {
 
 /** Content that a window lacks may be shown without a filter. */
 function confirmReplaced(facts: PlanFacts): Choice | null {
-  const { list, wish, missing, now } = facts;
+  const { list, wish, missing } = facts;
   const unfiltered = unfilteredFor(list);
   const replaced = missing.filter(row => isContentKey(row.key));
   if (unfiltered === null || replaced.length === 0 || wish.state.asked.has(NEWEST) || list.reading.size > 0)
     return null;
-  const since = Math.max(...replaced.map(row => stampMs(row.since))) + lagOf(list);
-  if (unfilteredReadAt(list) > since || now <= since) return null;
+  if (replaced.every(row => unfilteredReadAt(list) > stampMs(row.since))) return null;
   return unfiltered === 'all'
     ? unfilteredChoice(unfiltered, facts)
     : { ...single({ by: 'newest' }), answers: 1, asks: { row: NEWEST } };

@@ -115,9 +115,12 @@ export function unfilteredFor({ strategy, profile, total }: List): 'newest end' 
   return strategy.membership === 'window' ? 'newest end' : null;
 }
 
-/** As of when the unfiltered list shows what windows may leave out (epoch ms); null where they show all of it. */
+/**
+ * When the unfiltered list, which shows what windows may leave out, was read (epoch ms); null where they show all of it. An answer that lags behind
+ * shows whatever was there for long.
+ */
 export const unfilteredSince = (list: List): number | null =>
-  unfilteredFor(list) === null ? null : unfilteredReadAt(list) - lagOf(list);
+  unfilteredFor(list) === null ? null : unfilteredReadAt(list);
 
 /**
  * As of when the readings of all slices show the source (epoch ms), however far their answers lag behind it: what was missing before that is
@@ -126,7 +129,7 @@ export const unfilteredSince = (list: List): number | null =>
 export function coveredSince(list: List): number | null {
   const oldest = oldestProof(list);
   if (oldest === null) return null;
-  return Math.min(oldest - lagOf(list), unfilteredSince(list) ?? Number.POSITIVE_INFINITY);
+  return Math.min(oldest, unfilteredSince(list) ?? oldest) - lagOf(list);
 }
 
 /** How far the readings of all slices may lag behind one another: a single answer shows the whole list as of one moment. */
