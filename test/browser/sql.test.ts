@@ -11,6 +11,19 @@ test('a question of the cookbook is answered with one click, as table, chart and
       };
       await lookAt(`${url}/sql`, 'sql-empty');
       await lookAt(`${url}/sql`, 'sql-chart', ask);
+      const openTable = async (page: Parameters<Parameters<typeof withPage>[0]>[0]) => {
+        await page.getByText('Tables and columns').click();
+        await page.locator('summary').getByText('invoices', { exact: true }).click();
+      };
+      await lookAt(`${url}/sql`, 'sql-tables', openTable);
+      await withPage(async page => {
+        await page.goto(`${url}/sql`);
+        await openTable(page);
+        await page.locator('li:visible').getByText('customer_id').waitFor();
+        await page.getByRole('link', { name: 'Query it' }).click();
+        await page.waitForURL(/query=/);
+        expect(await page.getByRole('textbox').inputValue()).toBe('select * from invoices limit 100');
+      });
       for (const javaScriptEnabled of [true, false])
         await withPage(
           async page => {

@@ -92,7 +92,7 @@ main>*,.grid>*{min-width:0}
 .bars path{vector-effect:non-scaling-stroke}
 .axis{display:flex;justify-content:space-between}
 .key{display:flex;flex-wrap:wrap;gap:var(--s1) var(--s4);margin-top:var(--s3)} .key+p{margin-top:var(--s2)} .key svg{width:12px;height:12px;margin-right:6px;vertical-align:-1px}
-details{margin-top:var(--s3)} summary{cursor:pointer;min-height:var(--tap);padding-top:6px;width:max-content;max-width:100%}
+details{margin-top:var(--s3)} summary{cursor:pointer;min-height:var(--tap);padding-top:6px;width:max-content;max-width:100%} .card>details:first-child{margin:0} details details{margin:0 0 0 var(--s4)} .columns{margin:0 0 var(--s2) var(--s4)}
 
 /* tables */
 table{width:100%;border-collapse:collapse}

@@ -3,6 +3,7 @@ import { html } from 'hono/html';
 import pLimit from 'p-limit';
 import { groupBy } from '../../engine/group-by.ts';
 import { isKind, SluiceError } from '../../errors.ts';
+import { type ColumnOfTable, listColumns } from '../../warehouse/reports/data-tables.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
 import { formFields } from '../access/form-guard.ts';
 import { plural } from '../format.ts';
@@ -10,10 +11,12 @@ import type { Html } from '../html-document.ts';
 import { type QueryResult, runBounded } from '../query/bounded-query.ts';
 import { COOKBOOK } from '../query/cookbook.ts';
 import { csvSafe } from '../query/csv.ts';
+import type { ServedSource } from '../status/served-source.ts';
 import { readUpToDate } from '../status/source-state.ts';
 import { bars } from './charts.ts';
 import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
 import { ago, choice, documentOf, sourceField, table } from './elements.ts';
+import { isHistory, quoted } from './tables.ts';
 
 const MOST_ROWS = 1000;
 const MOST_CSV_ROWS = 100_000;
@@ -83,7 +86,8 @@ async function show(parts: ConsoleParts, c: Context, { query, result, trouble, c
 ${trouble === undefined ? '' : html`<section class="card" aria-label="Error"><p class="bad" role="alert">${trouble.message}</p>${trouble.next === undefined ? '' : html`<p>${trouble.next}</p>`}</section>`}
 ${result === undefined ? '' : resultCard(result, drawn, fresh)}
 </div>
-<aside class="card" aria-label="Cookbook"><div class="head"><h2>Cookbook</h2></div>${cookbook(query)}</aside>
+<div class="col">${served === undefined ? '' : html`<aside class="card" aria-label="Tables">${tablesAndColumns(parts, served)}</aside>`}
+<aside class="card" aria-label="Cookbook"><div class="head"><h2>Cookbook</h2></div>${cookbook(query)}</aside></div>
 </form>`;
   const page = documentOf({ title: 'SQL', section: '/sql', ...now, main, isStill: true });
   return c.html(page, trouble === undefined ? 200 : 422);
@@ -104,6 +108,23 @@ ${
         rows: rows.map(row => row.map(cell => cell ?? html`<span class="soft">null</span>`)),
       })
 }</section>`;
+}
+
+const columnItem = ({ name, type }: ColumnOfTable): Html | '' =>
+  name === '_hash'
+    ? ''
+    : html`<li><code>${name}</code> <span class="soft">${type.replace('timestamp with time zone', 'timestamptz')}</span></li>`;
+
+/** What a query can name. A link begins one. */
+async function tablesAndColumns({ database }: ConsoleParts, { name: source, schema }: ServedSource): Promise<Html> {
+  const tables = groupBy(await listColumns(database.kysely, schema, null), ({ table }) => table);
+  const shown = [...tables].filter(([name]) => !isHistory(name));
+  const columnsOf = ([name, columns]: (typeof shown)[number]) => {
+    const path = new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` });
+    return html`<details><summary>${name}</summary><p><a href="/sql?${path}">Query it</a></p>
+<ul class="columns">${columns.map(columnItem)}</ul></details>`;
+  };
+  return html`<details><summary>Tables and columns</summary>${shown.map(columnsOf)}</details>`;
 }
 
 function cookbook(query: string): Html[] {

@@ -117,7 +117,7 @@ export const runHistory = (runs: readonly PastRun[], now: Now, several = false):
       run.endedAt === null ? '–' : shortDuration(stampMs(run.endedAt) - stampMs(run.startedAt)),
       count(run.requests),
       count(run.rowsRead),
-      changesText(run) || html`<span class="soft">none</span>`,
+      changesText(run) || html`<span class="soft">${wasIdle(run) ? 'nothing was due' : 'none'}</span>`,
       outcome(run),
     ]),
   });
@@ -128,6 +128,9 @@ const changesText = ({ inserted, updated, deleted }: PastRun): string =>
     .filter(([, rows]) => rows > 0)
     .map(([word, rows]) => `${count(rows)} ${word}`)
     .join(', ');
+
+/** A tick that found everything it reads up to date. */
+const wasIdle = ({ kind, state, requests }: PastRun): boolean => kind === 'slot' && state === 'done' && requests === 0;
 
 const KINDS: Readonly<Record<string, string>> = { slot: 'tick', hint: 'webhook' };
 

@@ -63,17 +63,20 @@ async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html
       comment ?? '',
     ]),
   });
-  const questions = table({
-    caption: `Views of ${source}`,
-    head: ['view', 'what it shows'],
-    right: [],
-    rows: views.map(({ name, comment }) => [
-      html`<a href="/sql?${new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` })}">${name}</a>`,
-      comment ?? '',
-    ]),
-  });
+  const viewTable = (caption: string, shown: typeof views) =>
+    table({
+      caption,
+      head: ['view', 'what it shows'],
+      right: [],
+      rows: shown.map(({ name, comment }) => [
+        html`<a href="/sql?${new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` })}">${name}</a>`,
+        comment ?? '',
+      ]),
+    });
+  const past = views.filter(({ name }) => isHistory(name));
+  const questions = views.filter(({ name }) => !isHistory(name));
   const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}
-${views.length > 0 ? card('Views: a link opens one as a query', questions) : ''}
+${views.length > 0 ? card('Views: a link opens one as a query', [viewTable(`Views of ${source}`, questions), past.length === 0 ? '' : html`<details><summary>${plural(past.length, 'view')} of earlier versions</summary>${viewTable(`Earlier versions of ${source}`, past)}</details>`]) : ''}
 ${card('For psql and BI tools', connection(await readerAddress(parts)))}`;
   return documentOf({ title: 'Data', section: '/data', ...(await nowIn(parts, served)), main });
 }
@@ -91,7 +94,11 @@ const connection = (reader: string | null): Html =>
     ? html`<p>No login that may only read is set. This creates one:</p>${commandBox('sluice grant')}`
     : html`${commandBox(`psql "${reader}"`)}<p class="soft after">This login may only read. Its password is in the address that sluice status prints for the included Postgres, and sluice grant for yours.</p>`;
 
-const quoted = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
+/** A view of the versions that the rows of a table had. */
+export const isHistory = (view: string): boolean => view.endsWith('_history');
+
+export const quoted = (name: string): string =>
+  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
 
 /** One table: its columns and its newest rows. Null for one that is not there. */
 async function tablePage(parts: ConsoleParts, source: ServedSource, name: string): Promise<Html | null> {

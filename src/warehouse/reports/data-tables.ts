@@ -30,22 +30,22 @@ export async function countTables(db: Db, schema: string, tables: readonly strin
 }
 
 export interface ColumnOfTable {
+  readonly table: string;
   readonly name: string;
   readonly type: string;
   readonly comment: string | null;
   readonly isKey: boolean;
 }
 
-/** In their order. SQL: the catalog. */
-export async function listColumns(db: Db, schema: string, table: string): Promise<ColumnOfTable[]> {
+/** The columns of a table or view, or of all of a schema by name, in their order. SQL: the catalog. */
+export async function listColumns(db: Db, schema: string, table: string | null): Promise<ColumnOfTable[]> {
   const { rows } = await sql<ColumnOfTable>`
-    select a.attname as name, format_type(a.atttypid, a.atttypmod) as type, col_description(c.oid, a.attnum) as comment,
-      coalesce(a.attnum = any(i.indkey), false) as "isKey"
+    select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+      col_description(c.oid, a.attnum) as comment, coalesce(a.attnum = any(i.indkey), false) as "isKey"
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
     left join pg_index i on i.indrelid = c.oid and i.indisprimary
-    where n.nspname = ${schema} and c.relname = ${table} and a.attnum > 0 and not a.attisdropped order by a.attnum`.execute(
-    db,
-  );
+    where n.nspname = ${schema} and c.relkind::text in ('r', 'p', 'v', 'm') and c.relname = coalesce(${table}::text, c.relname)
+      and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`.execute(db);
   return rows;
 }
 
