@@ -16,7 +16,7 @@ import { readUpToDate } from '../status/source-state.ts';
 import { bars } from './charts.ts';
 import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
 import { ago, choice, documentOf, sourceField, table } from './elements.ts';
-import { isHistory, quoted } from './tables.ts';
+import { historyAmong, queryPath } from './tables.ts';
 
 const MOST_ROWS = 1000;
 const MOST_CSV_ROWS = 100_000;
@@ -118,12 +118,11 @@ const columnItem = ({ name, type }: ColumnOfTable): Html | '' =>
 /** What a query can name. A link begins one. */
 async function tablesAndColumns({ database }: ConsoleParts, { name: source, schema }: ServedSource): Promise<Html> {
   const tables = groupBy(await listColumns(database.kysely, schema, null), ({ table }) => table);
-  const shown = [...tables].filter(([name]) => !isHistory(name));
-  const columnsOf = ([name, columns]: (typeof shown)[number]) => {
-    const path = new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` });
-    return html`<details><summary>${name}</summary><p><a href="/sql?${path}">Query it</a></p>
+  const isPast = historyAmong(tables.keys());
+  const shown = [...tables].filter(([name]) => !isPast(name));
+  const columnsOf = ([name, columns]: (typeof shown)[number]) =>
+    html`<details><summary>${name}</summary><p><a href="${queryPath(source, name)}">Query it</a></p>
 <ul class="columns">${columns.map(columnItem)}</ul></details>`;
-  };
   return html`<details><summary>Tables and columns</summary>${shown.map(columnsOf)}</details>`;
 }
 

@@ -68,13 +68,11 @@ async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html
       caption,
       head: ['view', 'what it shows'],
       right: [],
-      rows: shown.map(({ name, comment }) => [
-        html`<a href="/sql?${new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` })}">${name}</a>`,
-        comment ?? '',
-      ]),
+      rows: shown.map(({ name, comment }) => [html`<a href="${queryPath(source, name)}">${name}</a>`, comment ?? '']),
     });
-  const past = views.filter(({ name }) => isHistory(name));
-  const questions = views.filter(({ name }) => !isHistory(name));
+  const isPast = historyAmong(tables.map(({ name }) => name));
+  const past = views.filter(({ name }) => isPast(name));
+  const questions = views.filter(({ name }) => !isPast(name));
   const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}
 ${views.length > 0 ? card('Views: a link opens one as a query', [viewTable(`Views of ${source}`, questions), past.length === 0 ? '' : html`<details><summary>${plural(past.length, 'view')} of earlier versions</summary>${viewTable(`Earlier versions of ${source}`, past)}</details>`]) : ''}
 ${card('For psql and BI tools', connection(await readerAddress(parts)))}`;
@@ -94,11 +92,17 @@ const connection = (reader: string | null): Html =>
     ? html`<p>No login that may only read is set. This creates one:</p>${commandBox('sluice grant')}`
     : html`${commandBox(`psql "${reader}"`)}<p class="soft after">This login may only read. Its password is in the address that sluice status prints for the included Postgres, and sluice grant for yours.</p>`;
 
-/** A view of the versions that the rows of a table had. */
-export const isHistory = (view: string): boolean => view.endsWith('_history');
+/** Which views show the versions that the rows of one of these tables had. */
+export function historyAmong(tables: Iterable<string>): (view: string) => boolean {
+  const names = new Set([...tables].map(table => `${table}_history`));
+  return view => names.has(view);
+}
 
-export const quoted = (name: string): string =>
-  /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`;
+/** Opens a table or view as a query. */
+export const queryPath = (source: string, name: string): string =>
+  `/sql?${new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` })}`;
+
+const quoted = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
 
 /** One table: its columns and its newest rows. Null for one that is not there. */
 async function tablePage(parts: ConsoleParts, source: ServedSource, name: string): Promise<Html | null> {
