@@ -14,7 +14,7 @@ import { asksBeside, unreadBeside } from '../coverage/targeted.ts';
 import { type Count, isDeleted, isInDoubt, type ListClaims, UNCOVERED } from '../deletion/is-deleted.ts';
 import { type Believed, believed, type LackedRow } from '../deletion/lag.ts';
 import { groupBy } from '../group-by.ts';
-import { placeOf, type Resource } from '../resource.ts';
+import { isContentKeyed, placeOf, type Resource } from '../resource.ts';
 import { widened } from '../slices/date-windows.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
@@ -189,7 +189,7 @@ export async function settleReplaced(
   counts: Counts,
 ): Promise<void> {
   const resource = resourceIn(effects);
-  if (!resource.holdsMissing) return;
+  if (!resource.holdsMissing || !isContentKeyed(resource.table)) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
   const claims = { ...UNCOVERED, unfilteredSince: unfilteredSince(resource) };
   const isGone = (row: MissingRow) => isContentKey(row.key) && isDeleted(rowClaims(row), claims, resource.strategy);

@@ -22,9 +22,9 @@ import { failList, type Task, update } from '../task/task.ts';
 import { type Agenda, type Asked, forgetAttempts, noteAttempt, rest } from './agenda.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
 import { lookAtLimit } from './limit-seen.ts';
+import { doubtOf, isAbsent } from './next/task-act.ts';
 import { launchReading } from './readings/launch-reading.ts';
 import type { Act } from './state.ts';
-import { doubtOf, isAbsent } from './task-act.ts';
 import { endTask } from './tasks/end-task.ts';
 
 /** A list that makes so many questions in a row fail does not answer. */

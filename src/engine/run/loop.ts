@@ -21,7 +21,7 @@ import { carryOut, keepPace } from './carry-out.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
 import { lookAtLimit } from './limit-seen.ts';
 import { leaveWaiting, longWait, readingTasks } from './long-wait.ts';
-import { next } from './next.ts';
+import { next } from './next/next.ts';
 import { createAdmissions } from './readings/admission.ts';
 import type { State } from './state.ts';
 import { leaveTasks } from './tasks/end-task.ts';

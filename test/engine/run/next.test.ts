@@ -10,7 +10,7 @@ import { covers } from '../../../src/engine/coverage/prove.ts';
 import type { Resource } from '../../../src/engine/resource.ts';
 import { type Agenda, agendaTask, newMemory } from '../../../src/engine/run/agenda.ts';
 import { lookAtLimit } from '../../../src/engine/run/limit-seen.ts';
-import { next } from '../../../src/engine/run/next.ts';
+import { next } from '../../../src/engine/run/next/next.ts';
 import type { Act, State } from '../../../src/engine/run/state.ts';
 import { overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
 import { createTask, type Task, type UnderWay, update } from '../../../src/engine/task/task.ts';

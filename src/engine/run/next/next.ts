@@ -1,9 +1,9 @@
-import { rankOf } from '../../budget/budget.ts';
-import type { Resource } from '../resource.ts';
-import type { Task, UnderWay } from '../task/task.ts';
+import { rankOf } from '../../../budget/budget.ts';
+import type { Resource } from '../../resource.ts';
+import type { Task, UnderWay } from '../../task/task.ts';
+import type { Act, State } from '../state.ts';
 import { askOfItself } from './own-questions.ts';
 import { shareLimit } from './share-limit.ts';
-import type { Act, State } from './state.ts';
 import { actFor, orFailure, waitsForOtherLists } from './task-act.ts';
 
 /** Tasks first, by lane; else the best question of all lists, if the pace allows one. */

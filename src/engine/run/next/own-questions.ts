@@ -1,12 +1,12 @@
-import { STEPS } from '../../budget/forecast.ts';
-import { HOUR, SECOND } from '../../clock.ts';
-import { factsOf } from '../agenda/list-facts.ts';
-import { refill, spend, startPace, waitFor } from '../agenda/pace.ts';
-import { best, type Question, questionsOf } from '../agenda/questions.ts';
-import type { Task } from '../task/task.ts';
-import type { Agenda } from './agenda.ts';
-import { freeFor, isSeenLately, paceRule } from './limit-seen.ts';
-import type { Act, State } from './state.ts';
+import { STEPS } from '../../../budget/forecast.ts';
+import { HOUR, SECOND } from '../../../clock.ts';
+import { factsOf } from '../../agenda/list-facts.ts';
+import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
+import { best, type Question, questionsOf } from '../../agenda/questions.ts';
+import type { Task } from '../../task/task.ts';
+import type { Agenda } from '../agenda.ts';
+import { freeFor, isSeenLately, paceRule } from '../limit-seen.ts';
+import type { Act, State } from '../state.ts';
 import { factsFor, hasUnread, lookUp, orFailure } from './task-act.ts';
 
 /** The loop looks again after this time where nothing can be asked now. */

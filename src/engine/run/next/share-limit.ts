@@ -1,10 +1,10 @@
-import { HOUR } from '../../clock.ts';
-import { isAffordable, rereadCost } from '../agenda/affordable.ts';
-import { monthsHold } from '../agenda/closed-months.ts';
-import type { Share } from '../task/apply-event.ts';
-import type { Task } from '../task/task.ts';
-import { isSeenLately } from './limit-seen.ts';
-import type { Act, State } from './state.ts';
+import { HOUR } from '../../../clock.ts';
+import { isAffordable, rereadCost } from '../../agenda/affordable.ts';
+import { monthsHold } from '../../agenda/closed-months.ts';
+import type { Share } from '../../task/apply-event.ts';
+import type { Task } from '../../task/task.ts';
+import { isSeenLately } from '../limit-seen.ts';
+import type { Act, State } from '../state.ts';
 import { hasUnread } from './task-act.ts';
 
 /**

@@ -1,19 +1,19 @@
-import { isPause, MOST_PAGES, wants } from '../agenda/choice.ts';
-import { monthsHold, summedLists } from '../agenda/closed-months.ts';
-import { isKnownAbsent, plan } from '../agenda/plan.ts';
-import { lackedByCover } from '../conclude/claims.ts';
-import { countsAfterCover, mayHideRows } from '../coverage/hidden-rows.ts';
-import { oldestProof, partition, rowsProven } from '../coverage/list.ts';
-import { doubtCounts } from '../profile/counts.ts';
-import type { Observation } from '../profile/observation.ts';
-import { isIdOrdered } from '../profile/strategy.ts';
-import { listIsGone, othersAnswering } from '../read/fetch/absent-list.ts';
-import type { Resource } from '../resource.ts';
-import { dayIn } from '../slices/date-windows.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
-import type { Task } from '../task/task.ts';
-import { phaseOf, steadyMiscount } from '../task/task-state.ts';
-import type { Act, State } from './state.ts';
+import { isPause, MOST_PAGES, wants } from '../../agenda/choice.ts';
+import { monthsHold, summedLists } from '../../agenda/closed-months.ts';
+import { isKnownAbsent, plan } from '../../agenda/plan.ts';
+import { lackedByCover } from '../../conclude/claims.ts';
+import { countsAfterCover, mayHideRows } from '../../coverage/hidden-rows.ts';
+import { oldestProof, partition, rowsProven } from '../../coverage/list.ts';
+import { doubtCounts } from '../../profile/counts.ts';
+import type { Observation } from '../../profile/observation.ts';
+import { isIdOrdered } from '../../profile/strategy.ts';
+import { listIsGone, othersAnswering } from '../../read/fetch/absent-list.ts';
+import type { Resource } from '../../resource.ts';
+import { dayIn } from '../../slices/date-windows.ts';
+import { type Slice, sliceText } from '../../slices/slice.ts';
+import type { Task } from '../../task/task.ts';
+import { phaseOf, steadyMiscount } from '../../task/task-state.ts';
+import type { Act, State } from '../state.ts';
 
 /** An error in what a list has stored fails what is done for it. */
 export function orFailure<T>(task: Task, decide: () => T): T | Act {
