@@ -100,7 +100,7 @@ export function historyAmong(tables: Iterable<string>): (view: string) => boolea
 
 /** Opens a table or view as a query. */
 export const queryPath = (source: string, name: string): string =>
-  `/sql?${new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` })}`;
+  `/sql?${new URLSearchParams({ source, query: `select * from ${quoted(name)} limit 100` }).toString()}`;
 
 const quoted = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name.replaceAll('"', '""')}"`);
 
