@@ -1,5 +1,5 @@
 import { type List, pageSize } from '../coverage/list.ts';
-import { isDoubtful, measureOf, mostTogether } from '../coverage/uncounted.ts';
+import { countsWindows, isDoubtful, measureOf, mostTogether } from '../coverage/uncounted.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { daysApart } from '../slices/date-windows.ts';
@@ -34,8 +34,8 @@ export function chainIds(list: List, best: Range, due: readonly Entry[]): Choice
 type Window = Entry & { slice: DateSlice };
 
 /** A reading of several pages can add up, rather than be cut: rows have ids, and a count or the order tells those that slip between pages. */
-const addsUpOverPages = ({ profile, total }: List): boolean =>
-  !isSingleBody(profile) && profile.ids !== 'no' && (total !== null || isIdOrdered(profile));
+const addsUpOverPages = (list: List): boolean =>
+  !isSingleBody(list.profile) && list.profile.ids !== 'no' && (countsWindows(list) || isIdOrdered(list.profile));
 
 /** Neighbouring windows that are due too are asked for together, as far as they fit into one reading. `done`: what the task has read. */
 export function gatherDates(list: List, best: Window, due: readonly Entry[], done: ReadonlySet<string>): Choice {

@@ -24,9 +24,12 @@ export const mostAlone = (list: List, window: DateSlice): number => (isAlone(lis
 export const isAlone = (list: List, window: DateSlice): boolean =>
   lengthInDays(window) === 1 && others(list, window).length === 0;
 
-/** Rows that several windows may have to be read together: without limit where the source counts them, as far as is known. */
+/** The source counts the rows of windows, as far as is known. */
+export const countsWindows = (list: List): boolean => longestOf(list) === undefined && list.total !== null;
+
+/** Rows that several windows may have to be read together: without limit where the source counts them. */
 export const mostTogether = (list: List): number =>
-  longestOf(list) === undefined && list.total !== null ? Number.POSITIVE_INFINITY : mostBelieved(longestOf(list));
+  countsWindows(list) ? Number.POSITIVE_INFINITY : mostBelieved(longestOf(list));
 
 /** Without a count, so many rows of this window would not be believed. */
 export const isDoubtful = (list: List, window: DateSlice, rows: number): boolean =>

@@ -209,6 +209,19 @@ test('windows without a count are not gathered into a reading that would be as l
   expect(gathered(20)).not.toBe('date ..');
 });
 
+test('windows that came without a count are gathered into one page, also before the whole list was asked for its count', () => {
+  const gathered = (observed: readonly { trait: string; value: string }[]) => {
+    const list = transactionsWith({ [OLD]: 90, [MIDDLE]: 90, [NEW]: 90 });
+    const profile = profileOf([{ trait: 'page size', value: '100' }, ...observed]);
+    const entries = [...list.entries].map(([text, entry]) => [text, { ...entry, rows: 40 }] as const);
+    return nextTwo({ ...list, profile, entries: new Map(entries) })[0];
+  };
+  const longest = { trait: 'longest date', value: '260' };
+  expect(gathered([])).toBe('date ..');
+  expect(gathered([longest])).not.toBe('date ..');
+  expect(gathered([longest, { trait: 'order', value: 'id-desc' }])).toBe('date ..');
+});
+
 test('windows are gathered by the pages that they took, which a source may have taken rows out of', () => {
   const gathered = (requests: number) => {
     const list = transactionsWith({ [OLD]: 90, [MIDDLE]: 90, [NEW]: 90 });
