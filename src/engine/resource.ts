@@ -1,8 +1,9 @@
 import type { Db } from '../warehouse/database/database.ts';
-import { readCoverage } from '../warehouse/ledgers/coverage.ts';
+import { readSourceCoverage } from '../warehouse/ledgers/coverage.ts';
 import type { Cursor } from '../warehouse/ledgers/cursors.ts';
 import type { Place } from '../warehouse/ledgers/sources.ts';
 import { readTraits } from '../warehouse/ledgers/traits.ts';
+import { NO_EXCEPTIONS, readExceptions } from '../warehouse/rows/exceptions.ts';
 import type { MissingRow } from '../warehouse/rows/missing-rows.ts';
 import { type Table, tableIn } from '../warehouse/rows/tables.ts';
 import type { List } from './coverage/list.ts';
@@ -56,13 +57,26 @@ export interface Resource extends List {
   leftOut: readonly LeftOut[];
 }
 
-export async function openResource(
-  db: Db,
-  options: { source: string; name: string; job: Job; schema: string; lagMs?: number; never?: readonly string[] },
-): Promise<Resource> {
+export interface ResourceOptions {
+  readonly source: string;
+  readonly name: string;
+  readonly job: Job;
+  readonly schema: string;
+  readonly lagMs?: number;
+  readonly never?: readonly string[];
+}
+
+export async function openResource(db: Db, options: ResourceOptions): Promise<Resource> {
+  const resource = createResource(options);
+  await refreshResources(db, [resource]);
+  return resource;
+}
+
+/** A list of which nothing is known yet. */
+export function createResource(options: ResourceOptions): Resource {
   const { source, name, job, schema, lagMs = 0, never = [] } = options;
   const table = tableIn(schema, declareTable(name, job));
-  const resource: Resource = {
+  return {
     source,
     name,
     job,
@@ -87,23 +101,33 @@ export async function openResource(
     shownLately: null,
     leftOut: [],
   };
-  await refreshResource(db, resource);
-  return resource;
 }
 
-/** What is known of the list, as it is stored now. */
-export async function refreshResource(db: Db, resource: Resource): Promise<void> {
-  const { source, name } = resource;
-  const entries = await readCoverage(db, { source, resource: name });
-  resource.entries = new Map(entries.map(entry => [sliceText(entry.slice), entry]));
+/** What is known of lists of one source, as it is stored now. Three statements for all of them. */
+export async function refreshResources(db: Db, resources: readonly Resource[]): Promise<void> {
+  const [first] = resources;
+  if (first === undefined) return;
+  const { source } = first;
+  const names = resources.map(({ name }) => name);
+  const coverage = await readSourceCoverage(db, source, names);
   const traits = await readTraits(db, source);
-  adopt(resource, profileOf(traits.filter(trait => trait.resource === name)));
-  resource.missing = null;
-  resource.untoldUpdates = 0;
-  resource.total = undefined;
-  resource.accountedAt = undefined;
-  resource.shownLately = null;
-  resource.leftOut = [];
+  const exceptions = await readExceptions(db, source, names);
+  for (const resource of resources) {
+    const { name } = resource;
+    resource.entries = new Map((coverage.get(name) ?? []).map(entry => [sliceText(entry.slice), entry]));
+    adopt(resource, profileOf(traits.filter(trait => trait.resource === name)));
+    const { isMissing, isQuarantined, held } = exceptions.get(name) ?? NO_EXCEPTIONS;
+    resource.holdsMissing = isMissing;
+    resource.quarantined = isQuarantined;
+    resource.heldFields = new Set(held);
+    resource.acceptedLosses = new Set();
+    resource.missing = null;
+    resource.untoldUpdates = 0;
+    resource.total = undefined;
+    resource.accountedAt = undefined;
+    resource.shownLately = null;
+    resource.leftOut = [];
+  }
 }
 
 /** From now on the list is read as this profile says. */

@@ -1,5 +1,5 @@
 import { oldestProof } from '../engine/coverage/list.ts';
-import { refreshResource } from '../engine/resource.ts';
+import { refreshResources } from '../engine/resource.ts';
 import { SluiceError } from '../errors.ts';
 import { lastStored } from '../warehouse/pushes/push-rows.ts';
 import {
@@ -65,7 +65,7 @@ async function prepareItems(push: Push): Promise<void> {
     if (items.some(isUnmatched)) await reconcile(push);
     if (items.some(item => item.state === 'refused')) await findRefused(push);
     else if (items.some(item => item.state === 'planned')) {
-      await refreshResource(push.database.kysely, push.resource);
+      await refreshResources(push.database.kysely, [push.resource]);
       // Nothing of the list was read yet, so its present rows could not be told from the created ones.
       if (oldestProof(push.resource) === null) await push.readBack('newest');
     }

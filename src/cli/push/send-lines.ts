@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
-import { openResource, type Resource, refreshResource } from '../../engine/resource.ts';
+import { openResource, type Resource, refreshResources } from '../../engine/resource.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import type { ReadBack } from '../../push/reconcile.ts';
 import { runPush } from '../../push/run-push.ts';
@@ -87,7 +87,7 @@ async function readBack(
   resource: Resource,
   range: Parameters<ReadBack>[0],
 ): Promise<void> {
-  await refreshResource(database.kysely, resource);
+  await refreshResources(database.kysely, [resource]);
   const hourly = (source.limit * HOUR) / source.windowMs;
   // A list that costs at most half of the hourly limit is read in full, even if that means to wait: in some orders, a created row
   // may stand anywhere.

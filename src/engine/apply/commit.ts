@@ -63,6 +63,7 @@ const bookingOf = (effects: TransactionEffects, steps: readonly Step[]): Booking
   readings: effects.readings,
   position: steps.map(step => sliceText(step.slice)).join(', '),
   runId: steps.at(-1)?.task.runId ?? null,
+  learnt: [...effects.learnt.values()],
   ...coverageChange(effects),
   counts: [...effects.counts].map(([{ runId, orderId }, counts]) => ({ runId, orderId, counts })),
 });

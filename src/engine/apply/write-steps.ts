@@ -45,7 +45,7 @@ async function rememberStep(tx: Transaction, effects: TransactionEffects, step: 
     ...observeFields(step),
     ...observeSortKeys(step),
   ])
-    await remember(tx, effects, task, observation);
+    remember(effects, task, observation);
   if (total === undefined) return;
   if (total !== null && step.end?.kind === 'targeted') {
     const counted = { rows: total, at: stampMs(step.end.startedAt) };
@@ -83,7 +83,7 @@ async function storeSteps(
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
   const [revived] = written.revived;
   if (revived !== undefined && resource.strategy.confirmation === 'address')
-    await remember(tx, effects, (steps[0] as Step).task, contradictsAddress(revived));
+    remember(effects, (steps[0] as Step).task, contradictsAddress(revived));
   if (resource.strategy.membership === 'window') await noteWindows(tx, effects, steps);
   for (const step of steps) {
     const counts = countsOf(effects, step.task);
@@ -100,7 +100,7 @@ async function storeSteps(
     countStep(counts, step);
     results.set(step, { changed: changed.size });
     const observed = await observeEdits(tx, effects, step, changed, edited);
-    if (observed) await remember(tx, effects, step.task, observed);
+    if (observed) remember(effects, step.task, observed);
     await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
   }
 }

@@ -36,7 +36,7 @@ export async function noteDrift(
   );
   const notice = composeNotice(resource.name, resource.job, { news, drift });
   const evidence = notice.message || 'no news';
-  await remember(tx, effects, task, { trait: 'drift', value: driftText(drift), evidence });
+  remember(effects, task, { trait: 'drift', value: driftText(drift), evidence });
   if (news.length === 0) return;
   await noteNotice(tx, resource.source, { resource: resource.name, ...notice });
   afterCommit.push(() => log.info({ resource: resource.name, ...notice }, 'fields changed'));

@@ -30,7 +30,7 @@ export async function noteWindows(tx: Db, effects: TransactionEffects, steps: re
     const asked = slice.by === 'date' ? widened(slice) : wholeTime;
     const elsewhere = await countElsewhere(tx, placeOf(resource), keys, asked);
     const observed = windowsIgnored(slice, rows.length, elsewhere);
-    if (observed) await remember(tx, effects, task, observed);
+    if (observed) remember(effects, task, observed);
     await keepWindows(tx, placeOf(resource), keys, asked, seenAt);
   }
 }

@@ -1,6 +1,6 @@
 import { stampMs } from '../../clock.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
-import { countRows, valuesOf } from '../../warehouse/rows/stored-rows.ts';
+import { countEach, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { countsAfterCover } from '../coverage/hidden-rows.ts';
 import {
   type CoverageChange,
@@ -20,7 +20,7 @@ import type { AskedDays } from '../profile/observe-filter.ts';
 import type { End } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import type { Day } from '../slices/date-windows.ts';
-import { type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Ended, Written } from './ended.ts';
 import { failIfUnreadable } from './remove-rows.ts';
 import { settleEnd } from './settle-end.ts';
@@ -56,7 +56,8 @@ export async function concludeProven(
   const doubt = reportsWindow ? null : await doubtIn(tx, effects, step, lacked, isUnreadable);
   if (doubt) return doubt.instead;
   if (lacked.length > 0) {
-    const half = lacksHalf(lacked.length, await countIn(tx, resource, slice, startedAt));
+    const [count] = await countIn(tx, resource, [slice], startedAt);
+    const half = lacksHalf(lacked.length, count as StoredCount);
     await settleLacked(tx, effects, task, { slice, startedAt, mayBe, half }, lacked, counts);
     if (step.unreadable.length >= lacked.length && lacked.some(isUnreadable) && !task.reportOnly)
       await failIfUnreadable(tx, effects, task, slice, step.unreadable.length);
@@ -68,13 +69,10 @@ export async function concludeProven(
     effects.events.push([task, { kind: 'compared', slice, slices }]);
     return null;
   }
-  const count: Count = (each, since) =>
-    // Rows that the reading lacked may have been deleted since.
-    all.length === 0 && sliceText(each) === sliceText(slice)
-      ? Promise.resolve(stored)
-      : countIn(tx, resource, each, since);
+  // Rows that the reading lacked may have been deleted since.
+  const known = all.length === 0 ? stored : null;
   const proof = { at: stampMs(startedAt), lacked: lacked.length, pages: end.pages };
-  changeCoverage(effects, await proofOf(resourceIn(effects), step, { ...proof, changed: written.changed }, count));
+  changeCoverage(effects, await proofOf(tx, resourceIn(effects), step, { ...proof, changed: written.changed }, known));
   if (askAgainAt !== null) {
     const again = dueAgain(resourceIn(effects), slice, askAgainAt);
     changeCoverage(effects, again);
@@ -105,7 +103,7 @@ async function doubtIn(
     // The next reading pads these edges by a day, whatever other windows show of theirs meanwhile; rows that it lacks as well are missing.
     const edges = doubts.map(({ trait }) => edgeText(trait, slice));
     effects.events.push([task, { kind: 'edges doubted', edges }]);
-    for (const doubt of doubts) await remember(tx, effects, task, doubt);
+    for (const doubt of doubts) remember(effects, task, doubt);
     return { instead: null };
   }
   if (days !== null && asked && ifLeftOut) {
@@ -149,29 +147,46 @@ function leftOutOf({ profile }: Resource, asked: AskedDays, { lacked, shown }: D
   return [...lacked].filter(([, day]) => mayBeLeftOut(asked, day, span, profile)).map(([key]) => key);
 }
 
-/** Counts the stored rows of a slice, and those of them read since. */
-type Count = (slice: Slice, since: string | null) => Promise<StoredCount>;
-
+/** `known`: stored rows of the whole slice. */
 async function proofOf(
+  tx: Transaction,
   resource: Resource,
   { end: { slice, startedAt } }: Ended<'proven'>,
   { changed, ...proof }: Proof & { readonly changed: ReadonlySet<string> },
-  count: Count,
+  known: StoredCount | null,
 ): Promise<CoverageChange> {
-  if (slice.by === 'id')
-    return proveInterval(resource, slice, await rowsOf(resource, slice, count), { ...proof, changed });
-  const parts = [];
-  for (const entry of partsIn(resource, slice)) parts.push({ entry, stored: await count(entry.slice, startedAt) });
-  return proveParts(resource, parts, proof);
+  const isKnown = (each: Slice) => known !== null && sliceText(each) === sliceText(slice);
+  const countAll = async (slices: readonly Slice[]): Promise<Map<string, StoredCount>> => {
+    const unknown = slices.filter(each => !isKnown(each));
+    const counts = await countIn(tx, resource, unknown, startedAt);
+    const counted = unknown.map((each, index) => [sliceText(each), counts[index] as StoredCount] as const);
+    return new Map(known === null ? counted : [...counted, [sliceText(slice), known]]);
+  };
+  if (slice.by === 'id') {
+    // What was never read has no proof to share out by its rows.
+    const rests = cutRanges(resource, slice).flatMap(({ range, rest }) => (range.provenAt === null ? [] : rest));
+    const counts = await countAll([...rests, slice]);
+    return proveInterval(resource, slice, new Map([...counts].map(([text, { rows }]) => [text, rows])), {
+      ...proof,
+      changed,
+    });
+  }
+  const parts = partsIn(resource, slice);
+  const counts = await countAll(parts.map(entry => entry.slice));
+  const stored = parts.map(entry => ({ entry, stored: counts.get(sliceText(entry.slice)) as StoredCount }));
+  return proveParts(resource, stored, proof);
 }
 
-/** Counts the stored rows of the interval, and of what remains of the ranges that it cuts. */
-async function rowsOf(resource: Resource, interval: IdSlice, count: Count): Promise<Map<string, number>> {
-  const slices = [...cutRanges(resource, interval).flatMap(({ rest }) => rest), interval];
-  const rows = new Map<string, number>();
-  for (const slice of slices) rows.set(sliceText(slice), (await count(slice, null)).rows);
-  return rows;
-}
-
-const countIn = (tx: Transaction, resource: Resource, slice: Slice, startedAt: string | null): Promise<StoredCount> =>
-  countRows(tx.alone, resource.table, membersOf(resource, slice), startedAt);
+/** Stored rows of each slice, and those of them read since. */
+const countIn = (
+  tx: Transaction,
+  resource: Resource,
+  slices: readonly Slice[],
+  startedAt: string | null,
+): Promise<StoredCount[]> =>
+  countEach(
+    tx.alone,
+    resource.table,
+    slices.map(slice => membersOf(resource, slice)),
+    startedAt,
+  );

@@ -63,7 +63,7 @@ export async function concludeTargeted(
     at,
     evidence,
   }))
-    await remember(tx, effects, task, observed);
+    remember(effects, task, observed);
   const claims = hidden.length > 0 ? [] : lackClaims(lacked, before, { slice, at, mayBe }, value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);

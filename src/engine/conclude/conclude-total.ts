@@ -17,6 +17,6 @@ export async function concludeTotal(
   const stored = await sumsOf(tx.alone, resource.table, resource.dates.field, monthRange(slice.month), control.sums);
   const totals = { said: end.said, stored, names: Object.keys(control.sums) };
   const { observed, ...change } = compareTotals(resourceIn(effects), slice, stampMs(end.startedAt), totals);
-  if (observed) await remember(tx, effects, task, observed);
+  if (observed) remember(effects, task, observed);
   changeCoverage(effects, change);
 }

@@ -3,7 +3,7 @@ import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, noteShown, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
-import { compareRows, countRows, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
+import { compareRows, countEach, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { pageSize, partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
@@ -48,7 +48,7 @@ export async function conclude(
   effects.events.push([task, { kind: 'shown', rows: shown }]);
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, written);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')
-    await settleLeftOut(tx, effects, task, step.slice, shown);
+    settleLeftOut(effects, task, step.slice, shown);
   if (step.slice.by === resource.strategy.partition)
     for (const observed of observeCutFilter(
       resource.profile.lackedByValue,
@@ -56,7 +56,7 @@ export async function conclude(
       step.rows,
       resource.lagMs,
     ))
-      await remember(tx, effects, task, observed);
+      remember(effects, task, observed);
   if (
     !task.reportOnly &&
     resource.holdsMissing &&
@@ -77,7 +77,7 @@ export async function conclude(
   const { doubtedCount } = resource.profile;
   const isShown = end.kind === 'proven' || (end.kind === 'targeted' && end.complete);
   if (doubtedCount !== null && isShown && !task.reportOnly && settlesDoubt(resourceIn(effects), step.slice))
-    await remember(tx, effects, task, countAgrees(doubtedCount));
+    remember(effects, task, countAgrees(doubtedCount));
 }
 
 const showsNewest = ({ slice, end }: Step): boolean =>
@@ -128,7 +128,7 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
         isOnePage(step)
       ) {
         const evidence = `${sliceText(slice)}: ${end.reason}`;
-        await remember(tx, effects, task, { trait: `filter ${slice.field}`, value: 'cut', evidence });
+        remember(effects, task, { trait: `filter ${slice.field}`, value: 'cut', evidence });
         return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
       }
       // The reading may have proven some of its parts.
@@ -141,7 +141,7 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       if (givenUp || isHopeless) effects.events.push([task, { kind: 'given up', slices }]);
       if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
       if (task.reportOnly) return;
-      if (rows !== undefined && resource.dates) await remember(tx, effects, task, lowered(resource.dates.field, rows));
+      if (rows !== undefined && resource.dates) remember(effects, task, lowered(resource.dates.field, rows));
       const dueReason = `not proven: ${end.reason}`;
       return changeCoverage(effects, {
         put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), rows: rows ?? entry.rows, dueReason })),
@@ -155,16 +155,10 @@ const isOnePage = ({ seen, unreadable, resource }: Ended): boolean =>
   seen.length + unreadable.length < pageSize(resource);
 
 /** A shorter window may show rows that others left out. */
-async function settleLeftOut(
-  tx: Transaction,
-  effects: TransactionEffects,
-  task: Task,
-  window: DateSlice,
-  shown: readonly string[],
-): Promise<void> {
+function settleLeftOut(effects: TransactionEffects, task: Task, window: DateSlice, shown: readonly string[]): void {
   const { resource } = effects;
   const leftOut = () => withShown(resource.leftOut, window, shown);
-  for (const observed of observeLeftOut(leftOut())) await remember(tx, effects, task, observed);
+  for (const observed of observeLeftOut(leftOut())) remember(effects, task, observed);
   effects.afterCommit.push(() => {
     resource.leftOut = leftOut();
   });
@@ -192,7 +186,7 @@ async function observeLastDay(
   const { left, rows } = await compareRows(tx.alone, resource.table, condition, seen);
   if (left.length > 0 || rows === 0) return;
   const evidence = `asked to ${day}, got all ${rows} rows of that day`;
-  await remember(tx, effects, task, { trait: 'date to', value: 'inclusive', evidence });
+  remember(effects, task, { trait: 'date to', value: 'inclusive', evidence });
 }
 
 /** So many rows may be all that the source shows at once, whatever it showed before. */
@@ -209,10 +203,9 @@ async function storedIn(
   windows: readonly DateSlice[],
 ): Promise<{ slice: DateSlice; stored: number | null }[]> {
   if (resource.strategy.membership === 'window') return windows.map(slice => ({ slice, stored: null }));
-  const parts = [];
-  for (const slice of windows)
-    parts.push({ slice, stored: (await countRows(tx.alone, resource.table, membersOf(resource, slice))).rows });
-  return parts;
+  const conditions = windows.map(slice => membersOf(resource, slice));
+  const counts = await countEach(tx.alone, resource.table, conditions);
+  return windows.map((slice, index) => ({ slice, stored: counts[index]?.rows ?? null }));
 }
 
 /** The source answered 404 for the row's own address. */
@@ -252,10 +245,10 @@ async function settleSeen(
   });
   const list = resourceIn(effects);
   const unseen = undatedRow(list, slice, seen) ?? leftOutRow(list, slice, seen);
-  if (unseen) await remember(tx, effects, task, unseen);
+  if (unseen) remember(effects, task, unseen);
   const doubts = (text: string) => task.state.doubts.get(text) ?? 0;
   const hides = shownByAddress(slice, seen, doubts);
-  if (hides) await remember(tx, effects, task, hides);
+  if (hides) remember(effects, task, hides);
   for (const { row, due } of contradictions(list, slice, seen, doubts)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];

@@ -36,7 +36,7 @@ export async function settleEnd(
     changedAt: profile.order === 'updated-desc' ? await changeOf(tx, resource, reached) : undefined,
   });
   if (!task.reportOnly)
-    await remember(tx, effects, task, {
+    remember(effects, task, {
       trait: 'end',
       value: JSON.stringify(end),
       evidence: evidenceOf(end, behind.size),

@@ -1,8 +1,6 @@
 import type { Log } from '../../log.ts';
-import type { Db } from '../../warehouse/database/database.ts';
 import type { ReadingState } from '../../warehouse/ledgers/cursors.ts';
 import { type Counts, noCounts } from '../../warehouse/ledgers/runs.ts';
-import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import type { CoverageChange } from '../coverage/prove.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
@@ -20,6 +18,8 @@ export interface TransactionEffects {
   /** Slices of which `entries` may differ from those of the resource. */
   readonly touched: Set<string>;
   readonly readings: Record<string, ReadingState>;
+  /** What was observed of the list, by its trait. */
+  readonly learnt: Map<string, Observation>;
   readonly counts: Map<Task, Counts>;
   /** What happened to the tasks, in order. */
   readonly events: [Task, TaskEvent][];
@@ -32,6 +32,7 @@ export const beginEffects = (resource: Resource, log: Log): TransactionEffects =
   entries: new Map(resource.entries),
   touched: new Set(),
   readings: { ...resource.cursor.readings },
+  learnt: new Map(),
   counts: new Map(),
   events: [],
   afterCommit: [],
@@ -75,16 +76,11 @@ export function coverageChange({ resource, entries, touched }: TransactionEffect
   return { removed, put };
 }
 
-/** Stores an observation about the list, unless it is known. The task then retries slices that did not add up. */
-export async function remember(
-  tx: Db,
-  effects: TransactionEffects,
-  task: Task,
-  observation: Observation,
-): Promise<void> {
-  const { resource, log } = effects;
+/** Notes an observation about the list, unless it is known. The task then retries slices that did not add up. */
+export function remember(effects: TransactionEffects, task: Task, observation: Observation): void {
+  const { resource, learnt, log } = effects;
   if (withObservation(resource.profile, observation) === resource.profile) return;
-  await writeTrait(tx, resource.source, { resource: resource.name, ...observation });
+  learnt.set(observation.trait, observation);
   if (teachesReading(observation) && !task.reportOnly) effects.events.push([task, { kind: 'learnt' }]);
   effects.afterCommit.push(() => {
     adopt(resource, withObservation(resource.profile, observation));

@@ -8,13 +8,10 @@ import { forgetOldWork } from '../../warehouse/ledgers/retention.ts';
 import { endAbandonedRuns, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
 import { lookForWork } from '../../warehouse/reports/due.ts';
 import { clampToClock } from '../../warehouse/rows/clamp-to-clock.ts';
-import { listHeld } from '../../warehouse/rows/held-values.ts';
-import { holdsMissing } from '../../warehouse/rows/missing-rows.ts';
-import { holdsQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { createCommitter } from '../apply/committer.ts';
 import { othersAnswering } from '../read/fetch/absent-list.ts';
 import type { Reader } from '../read/fetch/fetch-page.ts';
-import { placeOf, refreshResource } from '../resource.ts';
+import { refreshResources } from '../resource.ts';
 import { type Task, update } from '../task/task.ts';
 import { openAgenda } from './agenda.ts';
 import { carryOut, keepPace } from './carry-out.ts';
@@ -53,14 +50,8 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   }
   await endAbandonedRuns(database.kysely, source);
   await forgetOldWork(database.kysely, source, engine.retention, tables);
-  for (const resource of resources) {
-    // Another process may have read this source in the meantime.
-    await refreshResource(database.kysely, resource);
-    resource.holdsMissing = await holdsMissing(database.kysely, placeOf(resource));
-    resource.quarantined = await holdsQuarantine(database.kysely, placeOf(resource));
-    resource.heldFields = new Set((await listHeld(database.kysely, placeOf(resource))).map(({ field }) => field));
-    resource.acceptedLosses = new Set();
-  }
+  // Another process may have read this source in the meantime.
+  await refreshResources(database.kysely, resources);
 
   const begunAt = await databaseNow(database);
   const abort = new AbortController();

@@ -8,7 +8,7 @@ import { createSeenTime, type SeenTime } from '../../warehouse/database/now.ts';
 import { readTraits, type Trait, writeTrait } from '../../warehouse/ledgers/traits.ts';
 import type { Job } from '../job.ts';
 import { requestsAtOnce, requestsAtOnceTrait, serverWindowTrait } from '../profile/source-traits.ts';
-import { openResource } from '../resource.ts';
+import { createResource } from '../resource.ts';
 import type { Engine, LoopEvent } from './engine.ts';
 import { createWaiting } from './waiting.ts';
 
@@ -27,16 +27,11 @@ export interface EngineOptions
   readonly noWait: boolean;
 }
 
-/**
- * Opens everything that a source's loop needs. Coverage read here may be stale: the loop reads it again under the source's
- * lock.
- */
+/** Opens everything that a source's loop needs. What is known of its lists, the loop reads under the source's lock. */
 export async function openEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
   const { url, apiKey, auth, timeoutMs, schema, lagMs, never = [], jobs, budget, noWait, ...engine } = options;
   const { source, database, clock, log, concurrency, windowMs, onEvent } = engine;
-  const resources = await Promise.all(
-    [...jobs].map(([name, job]) => openResource(database.kysely, { source, name, job, schema, lagMs, never })),
-  );
+  const resources = [...jobs].map(([name, job]) => createResource({ source, name, job, schema, lagMs, never }));
   const waiting = createWaiting(clock);
   const seenTime = createSeenTime();
   const counted = watchGrants(budget, seenTime);

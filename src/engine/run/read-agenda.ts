@@ -2,7 +2,8 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { readSourceCoverage } from '../../warehouse/ledgers/coverage.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
-import { holdsMissing, listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
+import { readExceptions } from '../../warehouse/rows/exceptions.ts';
+import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { tableIn } from '../../warehouse/rows/tables.ts';
 import type { ListInUse } from '../agenda/choice.ts';
 import type { NamedList } from '../agenda/closed-months.ts';
@@ -34,24 +35,33 @@ export async function readAgenda(
 ): Promise<(AgendaFacts & AgendaList)[]> {
   const all = await readLists(database, source, jobs);
   const now = await databaseNow(database);
-  const lists: AgendaList[] = [];
-  for (const list of all) {
-    if (!scheduled.includes(list.name)) continue;
-    const missing = schema === undefined ? [] : await readMissing(database, source, schema, list);
-    lists.push({ list, wish: shownWish(now), missing });
-  }
+  const missing = schema === undefined ? null : await readMissing(database, source, schema, all);
+  const lists = all
+    .filter(({ name }) => scheduled.includes(name))
+    .map((list): AgendaList => ({ list, wish: shownWish(now), missing: missing?.get(list.name) ?? [] }));
   return factsOf(rules, lists, all, now);
 }
 
+/** By resource; without those that lack none. */
 async function readMissing(
   { kysely }: Database,
   source: string,
   schema: string,
-  { name, job, strategy }: AgendaList['list'],
-): Promise<readonly MissingRow[]> {
-  const place = { source, resource: name };
-  if (!(await holdsMissing(kysely, place))) return [];
-  return listMissing(kysely, place, tableIn(schema, declareTable(name, job)), strategy);
+  lists: readonly AgendaList['list'][],
+): Promise<Map<string, readonly MissingRow[]>> {
+  const missing = new Map<string, readonly MissingRow[]>();
+  const exceptions = await readExceptions(
+    kysely,
+    source,
+    lists.map(({ name }) => name),
+  );
+  for (const { name, job, strategy } of lists)
+    if (exceptions.get(name)?.isMissing)
+      missing.set(
+        name,
+        await listMissing(kysely, { source, resource: name }, tableIn(schema, declareTable(name, job)), strategy),
+      );
+  return missing;
 }
 
 /** What is known of the lists of a source, as stored now, for those who show it. Two statements for all of them. */

@@ -4,14 +4,17 @@ import { epochMs, type SeenTime } from '../database/now.ts';
 import { type CoverageChange, coverageCtes } from './coverage.ts';
 import { type Cursor, type CursorMove, cursorCtes, hasWholeKeys, moveWholeKeys, stale } from './cursors.ts';
 import { type RunCounts, runCtes } from './runs.ts';
+import { type Trait, traitCtes } from './traits.ts';
 
 /** What a commit changes in the books of one resource. */
 export interface Booking extends CursorMove, CoverageChange {
+  /** What was observed of the list. */
+  readonly learnt: readonly Omit<Trait, 'resource'>[];
   readonly counts: readonly RunCounts[];
 }
 
 /**
- * Advances cursors, replaces coverage and adds to runs and orders, as the last of a transaction; where nothing else was written, as a
+ * Advances cursors, replaces coverage, stores traits and adds to runs and orders, as the last of a transaction; where nothing else was written, as a
  * transaction of its own. Returns the new cursors in the same order. Throws kind `stale` when another process has taken over one of them, or
  * the clock of the database was put back; then nothing is booked. SQL: one statement for everything.
  */
@@ -27,6 +30,7 @@ export async function bookCommit(
   const isOurs = sql<boolean>`(select holds from ours)`;
   const { rows } = await sql<{ at: number; resource: string | null; version: string | null }>`
     with ${cursorCtes(source, bookings, seenTime.latest)}, ${coverageCtes(source, bookings, isOurs)},
+      ${traitCtes(source, learntIn(bookings), isOurs)},
       ${runCtes(
         bookings.flatMap(({ counts }) => counts),
         isOurs,
@@ -51,3 +55,6 @@ export async function bookCommit(
   }
   return moved;
 }
+
+const learntIn = (bookings: readonly Booking[]): Trait[] =>
+  bookings.flatMap(({ resource, learnt }) => learnt.map(trait => ({ ...trait, resource })));

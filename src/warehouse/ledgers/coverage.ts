@@ -13,15 +13,19 @@ export const covering = sql.raw(`(slice = 'whole' or slice like 'date %' or slic
 
 const stamp = (value: string) => sql.raw(`to_timestamp(${value} / 1000.0)`);
 
-export async function readCoverage(db: Db, place: Place): Promise<Entry[]> {
-  const rows = await entriesOf(db, place.source).where('resource', '=', place.resource).execute();
-  return rows.map(parseEntry);
+export async function readCoverage(db: Db, { source, resource }: Place): Promise<Entry[]> {
+  return (await readSourceCoverage(db, source, [resource])).get(resource) ?? [];
 }
 
-/** By resource; without those that were never read. */
-export async function readSourceCoverage(db: Db, source: string): Promise<Map<string, Entry[]>> {
+/** By resource; without those that were never read. `among`: of these resources only. */
+export async function readSourceCoverage(
+  db: Db,
+  source: string,
+  among?: readonly string[],
+): Promise<Map<string, Entry[]>> {
   const found = new Map<string, Entry[]>();
-  for (const { resource, ...row } of await entriesOf(db, source).select('resource').execute()) {
+  const rows = entriesOf(db, source).select('resource');
+  for (const { resource, ...row } of await (among ? rows.where('resource', 'in', among) : rows).execute()) {
     const entries = found.get(resource) ?? [];
     entries.push(parseEntry(row));
     found.set(resource, entries);

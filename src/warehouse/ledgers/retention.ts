@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { daysAgo } from '../database/now.ts';
 
@@ -28,7 +28,7 @@ export const UNDO_DAYS = 7;
 /** How many days earlier versions and runs are kept in any case: a rewrite names the runs of the 24 hours before it. */
 export const VERSION_DAYS = UNDO_DAYS + 1;
 
-/** Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. */
+/** Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. Two statements. */
 export async function forgetOldWork(
   db: Db,
   source: string,
@@ -36,40 +36,21 @@ export async function forgetOldWork(
   tables: HistoryOf = [],
 ): Promise<void> {
   await compactRequests(db, source);
-  await db
-    .deleteFrom('sluice.requests_by_minute')
-    .where('source', '=', source)
-    .where('minute', '<', daysAgo(kept.requests))
-    .execute();
   const runDays = Math.max(kept.runs, VERSION_DAYS);
-  await forgetOldRuns(db, source, runDays);
-  await db
-    .deleteFrom('sluice.orders')
-    .where('source', '=', source)
-    .where('ended_at', '<', daysAgo(kept.runs))
-    .execute();
-  // The newest slot of a resource shows what was missed, however old it is.
-  await db
-    .deleteFrom('sluice.slots as s')
-    .where('source', '=', source)
-    .where('slot_at', '<', daysAgo(kept.slots))
-    .where(eb =>
-      eb.exists(
-        eb
-          .selectFrom('sluice.slots as n')
-          .select('n.source')
-          .whereRef('n.source', '=', 's.source')
-          .whereRef('n.resource', '=', 's.resource')
-          .whereRef('n.slot_at', '>', 's.slot_at'),
-      ),
-    )
-    .execute();
-  // The loss limit looks back one day.
-  await db.deleteFrom('sluice.losses').where('source', '=', source).where('at', '<', daysAgo(2)).execute();
-  await db.deleteFrom('sluice.rewrites').where('source', '=', source).where('at', '<', daysAgo(runDays)).execute();
-  await forgetOldRecords(db, source, kept.quarantine);
-  await forgetOldHistory(db, tables, kept.history);
-  if (kept.pushes !== null) await emptyOldLines(db, source, kept.pushes);
+  const changes = [
+    oldRows('sluice.requests_by_minute', source, sql`minute < ${daysAgo(kept.requests)}`),
+    oldRuns(source, runDays),
+    oldRows('sluice.orders', source, sql`ended_at < ${daysAgo(kept.runs)}`),
+    oldSlots(source, kept.slots),
+    // The loss limit looks back one day.
+    oldRows('sluice.losses', source, sql`at < ${daysAgo(2)}`),
+    oldRows('sluice.rewrites', source, sql`at < ${daysAgo(runDays)}`),
+    ...oldRecords(source, kept.quarantine),
+    ...tables.flatMap(table => oldHistory(table, kept.history)),
+    ...(kept.pushes === null ? [] : [oldLines(source, kept.pushes)]),
+  ];
+  const parts = changes.map((change, index) => sql`${sql.id(`part${index}`)} as (${change})`);
+  await sql`with ${sql.join(parts)} select`.execute(db);
 }
 
 /** Keeps requests for a day, and then how many there were in each minute. SQL: rows of one table become counts of another. */
@@ -86,56 +67,56 @@ async function compactRequests(db: Db, source: string): Promise<void> {
   );
 }
 
+/** Part of the one statement: no two change the same row. SQL: each is a table of cases, or of tables known at run time. */
+type Change = RawBuilder<unknown>;
+
+const oldRows = (table: string, source: string, isOld: Change): Change =>
+  sql`delete from ${sql.table(table)} where source = ${source} and ${isOld}`;
+
+/** The newest slot of a resource shows what was missed, however old it is. */
+const oldSlots = (source: string, days: number): Change =>
+  sql`delete from sluice.slots s where source = ${source} and slot_at < ${daysAgo(days)} and exists (
+    select from sluice.slots n where n.source = s.source and n.resource = s.resource and n.slot_at > s.slot_at)`;
+
+/** How the last sync of a resource ended, and when the last successful one did, shows what is wrong with it, however old it is. */
+const oldRuns = (source: string, days: number): Change =>
+  sql`delete from sluice.runs r where source = ${source} and ended_at < ${daysAgo(days)}
+    and (kind not in ('slot', 'sync') or state = 'stopped' or state = 'done' and requests = 0 or exists (
+      select from sluice.runs n where n.source = r.source and n.resource = r.resource and n.kind in ('slot', 'sync') and n.ended_at > r.ended_at
+        and (n.state = 'done' and n.requests > 0 or n.state = 'failed' and r.state = 'failed')))`;
+
 /**
  * A record that the source still shows comes back when its slice is next read. One without a readable key is only emptied: since when it
  * is there decides whether it may be a row that is missing.
  */
-async function forgetOldRecords(db: Db, source: string, days: number): Promise<void> {
-  const isOld = sql<boolean>`source = ${source} and coalesce(resolved_at, last_seen) < ${daysAgo(days)}`;
-  const isUnreadable = sql<boolean>`key like '?%' and resolved_at is null`;
-  await db.deleteFrom('sluice.quarantine').where(isOld).where(sql<boolean>`not (${isUnreadable})`).execute();
-  await db
-    .updateTable('sluice.quarantine')
-    .set({ payload: '', reasons: '{}' })
-    .where(isOld)
-    .where(isUnreadable)
-    .where('payload', '<>', '')
-    .execute();
+function oldRecords(source: string, days: number): Change[] {
+  const isOld = sql`coalesce(resolved_at, last_seen) < ${daysAgo(days)}`;
+  const isUnreadable = sql`key like '?%' and resolved_at is null`;
+  return [
+    oldRows('sluice.quarantine', source, sql`${isOld} and not (${isUnreadable})`),
+    sql`update sluice.quarantine set payload = '', reasons = '{}'
+      where source = ${source} and ${isOld} and ${isUnreadable} and payload <> ''`,
+  ];
 }
 
-/** SQL: tables known at run time. */
-async function forgetOldHistory(db: Db, tables: HistoryOf, days: number | null): Promise<void> {
-  for (const { schema, name, history } of tables) {
-    const forget = async (endedBy: 'changed' | 'deleted', after: number | null) => {
-      if (after !== null)
-        await sql`delete from ${sql.id(schema, 'row_history')}
-          where resource = ${name} and ended_by = ${endedBy} and valid_to < ${daysAgo(after)}`.execute(db);
-    };
-    await forget('deleted', days);
-    await forget('changed', !history ? VERSION_DAYS : days && Math.max(days, VERSION_DAYS));
-  }
+function oldHistory({ schema, name, history }: HistoryOf[number], days: number | null): Change[] {
+  const forget = (endedBy: 'changed' | 'deleted', after: number | null) =>
+    after === null
+      ? []
+      : [
+          sql`delete from ${sql.id(schema, 'row_history')}
+            where resource = ${name} and ended_by = ${endedBy} and valid_to < ${daysAgo(after)}`,
+        ];
+  const versionDays = !history ? VERSION_DAYS : days && Math.max(days, VERSION_DAYS);
+  return [...forget('deleted', days), ...forget('changed', versionDays)];
 }
 
 /**
  * Empties lines of pushes that ended long ago. A push whose process was killed never ends: it is over if it sent nothing for two days
- * more, the longest that it may wait for the request limit. SQL: an update from another table.
+ * more, the longest that it may wait for the request limit.
  */
-async function emptyOldLines(db: Db, source: string, days: number): Promise<void> {
-  await sql`update sluice.push_items i set body = '{}', message = null from sluice.pushes p
+const oldLines = (source: string, days: number): Change =>
+  sql`update sluice.push_items i set body = '{}', message = null from sluice.pushes p
     where i.source = ${source} and p.id = i.push_id and (i.body <> '{}' or i.message is not null)
       and (p.ended_at < ${daysAgo(days)} or p.ended_at is null and p.started_at < ${daysAgo(days + 2)}
-        and not exists (select from sluice.push_items n where n.push_id = p.id and n.sent_at > ${daysAgo(days + 2)}))`.execute(
-    db,
-  );
-}
-
-/**
- * How the last sync of a resource ended, and when the last successful one did, shows what is wrong with it, however old it is. SQL:
- * the condition is a table of cases.
- */
-async function forgetOldRuns(db: Db, source: string, days: number): Promise<void> {
-  await sql`delete from sluice.runs r where source = ${source} and ended_at < ${daysAgo(days)}
-    and (kind not in ('slot', 'sync') or state = 'stopped' or state = 'done' and requests = 0 or exists (
-      select from sluice.runs n where n.source = r.source and n.resource = r.resource and n.kind in ('slot', 'sync') and n.ended_at > r.ended_at
-        and (n.state = 'done' and n.requests > 0 or n.state = 'failed' and r.state = 'failed')))`.execute(db);
-}
+        and not exists (select from sluice.push_items n where n.push_id = p.id and n.sent_at > ${daysAgo(days + 2)}))`;

@@ -146,17 +146,6 @@ export async function shownBeside(db: Db, place: Place, table: Table, key: strin
   return rows.map(row => row.key);
 }
 
-export async function holdsMissing(db: Db, place: Place): Promise<boolean> {
-  const rows = await db
-    .selectFrom('sluice.missing')
-    .select('key')
-    .where('source', '=', place.source)
-    .where('resource', '=', place.resource)
-    .limit(1)
-    .execute();
-  return rows.length > 0;
-}
-
 /**
  * The missing rows of a resource, oldest first. `relatedBy`: a column of the stored rows to return as `value`; `watched`: slices of which one may
  * have held them. SQL: a table known at run time.

@@ -69,18 +69,6 @@ export async function lastFirstSeen(
   return at;
 }
 
-export async function holdsQuarantine(db: Db, place: Place): Promise<boolean> {
-  const rows = await db
-    .selectFrom('sluice.quarantine')
-    .select('key')
-    .where('source', '=', place.source)
-    .where('resource', '=', place.resource)
-    .where('resolved_at', 'is', null)
-    .limit(1)
-    .execute();
-  return rows.length > 0;
-}
-
 /**
  * Counts quarantined records without a stored row that were seen since `since` (epoch ms): a record that went bad keeps its last good row.
  * SQL: a table known at run time.

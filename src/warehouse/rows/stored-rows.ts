@@ -25,26 +25,51 @@ export async function readStoredAt(db: Db, table: Table, keys: readonly string[]
   return rows;
 }
 
+/** Stored rows, and how many of them answers brought since the reading began. */
+interface RowCount {
+  readonly rows: number;
+  readonly changed: number;
+}
+
 /** Counts the stored rows `t` that meet the condition, and those of them read since `startedAt`. */
 export async function countRows(
   db: Db,
   table: Table,
   condition: RawBuilder<boolean> | null,
   startedAt: string | null = null,
-): Promise<{ rows: number; changed: number }> {
-  const { rows } = await sql<{ rows: number; changed: number }>`
-    select count(*)::int as rows, (count(*) filter (where t._read_at >= cast(${startedAt} as timestamptz)))::int as changed
-    from ${sql.id(table.schema, table.name)} t where ${condition ?? sql`true`}`.execute(db);
-  return rows[0] ?? { rows: 0, changed: 0 };
+): Promise<RowCount> {
+  const [count] = await countEach(db, table, [condition], startedAt);
+  return count as RowCount;
+}
+
+/** Counts in one statement; Postgres plans more only slowly. */
+const COUNTED_AT_ONCE = 50;
+
+/** The same for each of the conditions, in their order. */
+export async function countEach(
+  db: Db,
+  table: Table,
+  conditions: readonly (RawBuilder<boolean> | null)[],
+  startedAt: string | null = null,
+): Promise<RowCount[]> {
+  const counts: RowCount[] = [];
+  for (let from = 0; from < conditions.length; from += COUNTED_AT_ONCE) {
+    const each = conditions.slice(from, from + COUNTED_AT_ONCE).map(
+      (condition, index) => sql`
+        select ${sql.lit(index)} as index, count(*)::int as rows,
+          (count(*) filter (where t._read_at >= cast(${startedAt} as timestamptz)))::int as changed
+        from ${sql.id(table.schema, table.name)} t where ${condition ?? sql`true`}`,
+    );
+    const { rows } = await sql<RowCount & { index: number }>`${sql.join(each, sql` union all `)}`.execute(db);
+    for (const { index, ...count } of rows) counts[from + index] = count;
+  }
+  return counts;
 }
 
 /** How the stored rows of a slice compare with what a reading of it showed. */
-export interface Compared {
+export interface Compared extends RowCount {
   /** Rows that the reading did not show, and that no newer one brought. */
   readonly left: StoredKey[];
-  /** All stored rows of the slice, and those of them read since the reading began. */
-  readonly rows: number;
-  readonly changed: number;
 }
 
 /** Compares the stored rows `t` that meet the condition with a reading whose first request was granted at `startedAt`; null: whatever brought them. */

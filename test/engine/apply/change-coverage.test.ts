@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { createCommitter } from '../../../src/engine/apply/committer.ts';
-import { placeOf, type Resource, refreshResource } from '../../../src/engine/resource.ts';
+import { placeOf, type Resource, refreshResources } from '../../../src/engine/resource.ts';
 import { readCoverage } from '../../../src/warehouse/ledgers/coverage.ts';
 import { takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -16,7 +16,7 @@ test('coverage is changed in its turn, and never by a process that lost the list
     const committer = createCommitter({ ...engine, onCommitted: () => undefined });
     const takeOver = async () => (await takeCursors(database.kysely, list.source, [list.name])).get(list.name);
     list.cursor = (await takeOver()) ?? list.cursor;
-    await refreshResource(database.kysely, list);
+    await refreshResources(database.kysely, [list]);
 
     const dueAt = (dueSince: number) => ({ put: [...list.entries.values()].map(entry => ({ ...entry, dueSince })) });
     const stored = async () => (await readCoverage(database.kysely, placeOf(list))).map(({ dueSince }) => dueSince);

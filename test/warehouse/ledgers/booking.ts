@@ -13,6 +13,7 @@ export const aBooking = (resource: string, from: Cursor, change: Partial<Booking
   runId: null,
   removed: [],
   put: [],
+  learnt: [],
   counts: [],
   ...change,
 });
