@@ -55,6 +55,7 @@ export function createWishes(): Wishes {
         else wish.grant ??= Number(grant.id);
         await ledger.settle(grant, settlement).finally(() => underWay.delete(grant.id));
       },
+      flush: () => ledger.flush(),
       async release(grants) {
         for (const { id } of grants) underWay.delete(id);
         await ledger.release(grants);

@@ -156,6 +156,7 @@ function observeGrants(budget: Budget, underWay: Set<string>, onGrants: (granted
       return taken;
     },
     settle: (grant, settlement) => budget.settle(grant, settlement).finally(() => underWay.delete(grant.id)),
+    flush: () => budget.flush(),
     async release(grants) {
       for (const { id } of grants) underWay.delete(id);
       await budget.release(grants);

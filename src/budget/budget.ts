@@ -51,6 +51,8 @@ export interface Budget {
   take(lane: Lane, want: number, kept?: number): Promise<Taken>;
   /** Records that the request was answered or given up: it counts for one more window from now. */
   settle(grant: Grant, settlement: Settlement): Promise<void>;
+  /** Resolves when all that was settled is recorded: a store may record answers with its next statement. */
+  flush(): Promise<void>;
   /** Returns grants that were never sent; they stop counting at once. */
   release(grants: readonly Grant[]): Promise<void>;
 }

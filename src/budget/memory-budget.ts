@@ -134,6 +134,7 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
       if (seen.serverLimit !== undefined) server = { ...server, limit: seen.serverLimit, untilMs: nowMs + windowMs };
       if (seen.blockedMs !== undefined) blockedUntilMs = Math.max(blockedUntilMs, nowMs + seen.blockedMs);
     },
+    flush: async () => undefined,
     async release(grants) {
       for (const { id } of grants) if (requests.get(id)?.settledMs === null) requests.delete(id);
     },

@@ -82,6 +82,7 @@ export function learnServerWindow(
       }
       await budget.settle(grant, found ? { ...settlement, serverWindowMs: found.windowMs } : settlement);
     },
+    flush: () => budget.flush(),
     release(grants) {
       for (const { id } of grants) sentAt.delete(id);
       return budget.release(grants);

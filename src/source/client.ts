@@ -143,6 +143,7 @@ export function openClient(options: ClientOptions): Client {
     async close() {
       closing.abort(new SluiceError('stopped', 'The client was closed.'));
       await limiter.close();
+      await budget.flush().catch((error: unknown) => log?.warn({ err: error }, 'answers could not be recorded'));
       await agent.destroy();
     },
   };

@@ -39,6 +39,7 @@ export function countingBudget(inner?: Budget): CountingBudget {
       settled.push({ grant, settlement });
       await inner?.settle(grant, settlement);
     },
+    flush: async () => inner?.flush(),
     async release(grants) {
       grants.forEach(close);
       released.push(...grants);

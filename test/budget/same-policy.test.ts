@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Budget, type Grant, LANES, type Lane, type Settlement } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger/ledger.ts';
+import { RECORDED_WITHIN_MS } from '../../src/budget/ledger/settle.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { withDatabase } from '../support/database.ts';
@@ -69,6 +70,7 @@ async function play(budget: Budget, steps: readonly Step[], advance: (ms: number
   const answers: unknown[] = [];
   for (const each of steps) {
     if (each.kind === 'advance') {
+      if (each.ms > RECORDED_WITHIN_MS) await budget.flush();
       await advance(each.ms);
     } else if (each.kind === 'take') {
       const taken = await budget.take(each.lane, each.want, each.kept);
@@ -134,12 +136,18 @@ test('the memory store and the ledger give the same grants and waits to any sequ
     const settings = fc.record({
       limit: fc.constantFrom(1, 2, 7, 40, 101),
       windowMs: fc.constantFrom(HOUR, 7 * MINUTE),
+      // At once, or only with the next statement.
+      recordedWithinMs: fc.constantFrom(0, RECORDED_WITHIN_MS),
     });
     await fc.assert(
-      fc.asyncProperty(settings, sequence, async ({ limit, windowMs }, steps) => {
+      fc.asyncProperty(settings, sequence, async ({ limit, windowMs, recordedWithinMs }, steps) => {
         // A time-out that never passes: the memory store has none.
         const options = { source: 'shop', apiKey: `key ${key++}`, limit, windowMs, timeoutMs: 30 * DAY };
-        const inPostgres = await play(createLedger({ database, ...options }), steps, ms => clock.advance(ms));
+        // No time passes by itself.
+        const record = { recordedWithinMs, clock: { ...clock, sleep: () => new Promise<void>(() => undefined) } };
+        const inPostgres = await play(createLedger({ database, ...options, ...record }), steps, ms =>
+          clock.advance(ms),
+        );
         let nowMs = clock.now();
         const inMemory = await play(
           createMemoryBudget({ clock: { ...clock, now: () => nowMs }, limit, windowMs }),

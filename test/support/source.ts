@@ -35,6 +35,8 @@ export async function openEngine(
     timeoutMs?: number;
     /** How far an answer may lag behind the source. Default 0: rows that come and go at once are believed. */
     lagMs?: number;
+    /** As of `createLedger`. Default: at once. */
+    recordedWithinMs?: number;
     /** Wraps the ledger, for example to observe the requests. */
     wrapBudget?: (ledger: Budget) => Budget;
     /** Default: silent, unless `LOG_LEVEL` is set. */
@@ -43,7 +45,10 @@ export async function openEngine(
 ): Promise<Engine & { close(): Promise<void> }> {
   const { clock = systemClock, limit = 1000, windowMs = HOUR, concurrency = 4, timeoutMs = 30_000 } = options;
   const { apiKey, url } = sandbox;
-  const ledger = createLedger({ database, source: 'main', apiKey, limit, windowMs, timeoutMs });
+  const ledger = createLedger({
+    ...{ database, source: 'main', apiKey, limit, windowMs, timeoutMs, clock },
+    recordedWithinMs: options.recordedWithinMs ?? 0,
+  });
   return openProductEngine({
     source: 'main',
     schema: 'warehouse',

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
+import { type Clock, systemClock } from '../../clock.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Budget, Lane, Taken } from '../budget.ts';
 import type { Forecast } from '../forecast.ts';
 import { deferred } from '../policy.ts';
-import { createSettling } from './settle.ts';
-import { type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
+import { createSettling, isNews, settleCtes, settleParameters } from './settle.ts';
+import { CLOCK_CTE, type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
 import { readForecast, readUsage, type Usage } from './usage.ts';
 
 export interface Ledger extends Budget {
@@ -33,15 +34,34 @@ export function createLedger(options: {
   windowMs: number;
   /** The longest a request may take from its grant to the end of its answer. */
   timeoutMs: number;
+  /** An answer that tells nothing new about the limit is recorded so much later at most, or with the next take. Default: at once. */
+  recordedWithinMs?: number;
+  /** For that delay. */
+  clock?: Clock;
 }): Ledger {
-  const { database, source, limit, windowMs, timeoutMs } = options;
+  const { database, source, limit, windowMs, timeoutMs, clock = systemClock, recordedWithinMs = 0 } = options;
   const ledger: LedgerKey = { key: budgetKey(options.apiKey), source, limit, windowMs, timeoutMs };
-  const settle = createSettling(database, ledger);
+  const { settle, takeWaiting, flush } = createSettling(database, ledger, clock);
+  /** The server was seen to count as we do when a request was last granted. */
+  let isPlain = false;
   return {
-    take: (lane, want, kept = 0) => take(database, ledger, { lane, want, kept }),
-    settle: (grant, settlement) => settle({ grant, settlement }),
+    async take(lane, want, kept = 0) {
+      const answered = takeWaiting();
+      const settles = answered.length > 0 ? settleParameters(answered, clock.now()) : [];
+      const taken = await take(database, ledger, { lane, want, kept }, settles);
+      isPlain = taken.isPlain;
+      return taken.answer;
+    },
+    settle(grant, settlement) {
+      const mayWait = isPlain && !isNews(grant, settlement, limit);
+      return settle({ grant, settlement }, mayWait ? recordedWithinMs : 0);
+    },
+    flush,
     async release(grants) {
-      if (grants.length > 0) await database.query(RELEASE, [ledger.key, grants.map(grant => grant.id)]);
+      if (grants.length === 0) return;
+      // One that was answered is not given back.
+      await flush();
+      await database.query(RELEASE, [ledger.key, grants.map(grant => grant.id)]);
     },
     usage: () => readUsage(database, ledger),
     forecast: () => readForecast(database, ledger),
@@ -52,18 +72,31 @@ async function take(
   database: Database,
   ledger: LedgerKey,
   { lane, want, kept }: { lane: Lane; want: number; kept: number },
-): Promise<Taken> {
+  settles: readonly unknown[],
+): Promise<{ answer: Taken; isPlain: boolean }> {
   const { key, source, windowMs, timeoutMs } = ledger;
   const parameters = [...stateParameters(ledger), lane, want, source, kept];
+  let settled = settles.length === 0;
   for (;;) {
-    const [row] = (await database.query<TakeRow>(TAKE, parameters)).rows;
+    const [row] = settled
+      ? (await database.query<TakeRow>(TAKE, parameters)).rows
+      : (await database.query<TakeRow>(SETTLE_AND_TAKE, [...parameters, ...settles])).rows;
+    const sawBefore = !settled;
+    settled = true;
     if (row?.clock_was_ahead) await database.query(CLAMP_TO_CLOCK, [key, row.now, windowMs, timeoutMs]);
     if (!row) await database.query(CREATE_KEY, [key]);
-    else if (row.ids) return { grants: row.ids.map(id => ({ id, grantedAt: row.now, unused: row.unused })), waitMs: 0 };
-    else if (row.wait_ms !== null) return deferred(row.wait_ms, row.is_paced);
+    else if (row.ids) return { answer: granted(row, row.ids), isPlain: row.is_plain };
+    // What was settled may have made room, or lowered the limit.
+    else if (row.wait_ms !== null && !sawBefore)
+      return { answer: deferred(row.wait_ms, row.is_paced), isPlain: row.is_plain };
     // Otherwise another process took grants meanwhile.
   }
 }
+
+const granted = ({ now, unused }: TakeRow, ids: readonly string[]): Taken => ({
+  grants: ids.map(id => ({ id, grantedAt: now, unused })),
+  waitMs: 0,
+});
 
 interface TakeRow {
   readonly [column: string]: unknown;
@@ -72,6 +105,7 @@ interface TakeRow {
   /** Null when something was granted. */
   readonly wait_ms: number | null;
   readonly is_paced: boolean;
+  readonly is_plain: boolean;
   readonly unused: number;
   /** Null when nothing was granted. */
   readonly ids: readonly string[] | null;
@@ -84,9 +118,10 @@ const reserveOf = (capacity: string) =>
 
 // The rule of `decide` in `policy.ts`, for the lane $5 that wants $6 requests of the source $7, with $8 kept. It counts what was
 // committed before it began. Every grant moves the version of the key: if another take is committed meanwhile, this one finds the
-// version moved and grants nothing. Our limit is kept in force for processes that were given a higher one.
-const TAKE = `
-  with ${STATE_CTES},
+// version moved and grants nothing. Our limit is kept in force for processes that were given a higher one. With answers to record, it
+// decides by what was known before them, and grants nothing where they change what is known of the limit.
+const takeAfter = (ctes: string, isUnchanged: string): string => `
+  with ${CLOCK_CTE}, ${ctes} ${STATE_CTES},
   room as (
     select *, greatest(${reserveOf('capacity')}, $8::int) as reserve, server_free - ${reserveOf('server_limit')} as server_room,
       $3::float8 / capacity - coalesce(since_paced_ms, 'infinity') as pause_ms
@@ -118,17 +153,20 @@ const TAKE = `
         rate_limit = case when limit_is_new then $2::int else b.rate_limit end,
         rate_limit_until = case when limit_is_new then now + $3::float8 * interval '1 millisecond' else b.rate_limit_until end
     from decided d
-    where b.key = $1 and b.version = d.version and (allowed > 0 or limit_is_new)
+    where b.key = $1 and b.version = d.version and (allowed > 0 or limit_is_new) and ${isUnchanged}
     returning now, allowed),
   granted as (
     insert into sluice.requests (key, source, lane, granted_at, counts_until)
     select $1, $7, $5, now, now + ($4::float8 + $3::float8) * interval '1 millisecond'
     from claimed, generate_series(1, allowed)
     returning id)
-  select now, clock_was_ahead, wait_ms, is_paced,
+  select now, clock_was_ahead, wait_ms, is_paced, is_plain,
     greatest(0, free - allowed)::float8 / greatest(1, capacity) as unused,
     (select array_agg(id order by id)::text[] from granted) as ids
   from decided`;
+
+const TAKE = takeAfter('', 'true');
+const SETTLE_AND_TAKE = takeAfter(`${settleCtes(9)},`, 'not exists (select from reported)');
 
 // Nothing is blocked or lowered for longer than a window, or ten minutes. A later end dates from before the clock was set back, and
 // would hold the key up for hours: it is counted from now. The same goes for requests granted or answered ahead of now; those of a

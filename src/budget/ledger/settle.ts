@@ -1,24 +1,69 @@
+import { type Clock, SECOND } from '../../clock.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Grant, Settlement } from '../budget.ts';
 import { countOf } from '../policy.ts';
-import type { LedgerKey } from './state.ts';
+import { CLOCK_CTE, type LedgerKey, stateParameters } from './state.ts';
 
-interface Settled {
+/** An answer to record. */
+export interface Answered {
   readonly grant: Grant;
   readonly settlement: Settlement;
+  /** When it came, by the clock of the process (ms); null: it is recorded at once. */
+  readonly at: number | null;
 }
 
-/** Records answers, those that arrive while others are recorded in one statement. */
-export function createSettling(database: Database, { key, limit, windowMs }: LedgerKey) {
-  return createBatch<Settled>(async all => {
-    const columns = [
-      all.map(({ grant }) => grant.id),
-      all.map(({ settlement }) => settlement.purpose),
-      all.map(({ settlement }) => settlement.runId ?? null),
-      all.map(({ settlement }) => settlement.status),
-    ];
-    await database.query(SETTLE, [key, windowMs, ...columns, limit, ...reportOf(all)]);
+/** In a service, an answer that tells nothing new about the limit is recorded so much later at most. */
+export const RECORDED_WITHIN_MS = 5 * SECOND;
+
+/** Records answers: at once, or with the next statement of the key, so that they cost none of their own. Until then they count as under way. */
+export function createSettling(database: Database, ledger: LedgerKey, clock: Clock) {
+  const record = createBatch<Answered>(async all => {
+    await database.query(SETTLE, [...stateParameters(ledger), ...settleParameters(all, clock.now())]);
   });
+  let waiting: Answered[] = [];
+  let waking: AbortController | undefined;
+
+  /** What waits, for a statement that records it. */
+  function takeWaiting(): Answered[] {
+    waking?.abort();
+    waking = undefined;
+    const all = waiting;
+    waiting = [];
+    return all;
+  }
+
+  async function flush(): Promise<void> {
+    await Promise.all(takeWaiting().map(record));
+  }
+
+  return {
+    takeWaiting,
+    flush,
+    /** `withinMs`: it may wait so long. */
+    settle: async (answered: Omit<Answered, 'at'>, withinMs: number): Promise<void> => {
+      waiting.push({ ...answered, at: withinMs > 0 ? clock.now() : null });
+      if (withinMs === 0) return flush();
+      if (waking) return;
+      waking = new AbortController();
+      // An answer that cannot be recorded counts until its time-out and a window have passed.
+      clock
+        .sleep(withinMs, waking.signal)
+        .then(flush)
+        .catch(() => undefined);
+    },
+  };
+}
+
+/** Where the server counts as we do, the answer may say otherwise: less is left than we count, its limit is lower, or it refuses. */
+export function isNews({ unused }: Grant, settlement: Settlement, limit: number): boolean {
+  const { status, remaining, limit: reported, serverWindowMs, blockedForMs } = settlement;
+  return (
+    status === 429 ||
+    blockedForMs !== undefined ||
+    serverWindowMs !== undefined ||
+    (reported !== undefined && reported < limit) ||
+    (remaining !== undefined && remaining < Math.floor(unused * limit))
+  );
 }
 
 /** Does one batch at a time, each of all the items that arrived during the previous one. An item is settled with its batch. */
@@ -43,21 +88,30 @@ export function createBatch<T>(doAll: (items: readonly T[]) => Promise<void>): (
   };
 }
 
-/** What the newest of the answers that report anything about the limit says; the longest block holds. */
-function reportOf(all: readonly Settled[]): unknown[] {
+/** The parameters of `settleCtes`. */
+export function settleParameters(all: readonly Answered[], nowMs: number): unknown[] {
   const settlements = all.map(({ settlement }) => settlement);
-  const newest = settlements.findLast(({ remaining, limit, resetMs, serverWindowMs }) =>
+  const newest = all.findLast(({ settlement: { remaining, limit, resetMs, serverWindowMs } }) =>
     [remaining, limit, resetMs, serverWindowMs].some(reported => reported !== undefined),
   );
+  const { remaining, limit, serverWindowMs, resetMs } = newest?.settlement ?? {};
   const blocks = settlements.filter(({ blockedForMs }) => blockedForMs !== undefined);
+  // No more than they may wait: a clock that jumps ahead must not end their window.
+  const ago = ({ at }: Answered) => (at === null ? 0 : Math.min(Math.max(nowMs - at, 0), RECORDED_WITHIN_MS));
   return [
-    countOf(newest?.remaining) ?? null,
-    countOf(newest?.limit) ?? null,
+    all.map(({ grant }) => grant.id),
+    settlements.map(({ purpose }) => purpose),
+    settlements.map(({ runId }) => runId ?? null),
+    settlements.map(({ status }) => status),
+    all.map(ago),
+    countOf(remaining) ?? null,
+    countOf(limit) ?? null,
     blocks.length > 0 ? Math.max(...blocks.map(({ blockedForMs = 0 }) => blockedForMs)) : null,
     blocks.every(({ crowded }) => crowded),
-    newest?.serverWindowMs ?? null,
-    newest?.resetMs ?? null,
+    serverWindowMs ?? null,
+    resetMs ?? null,
     settlements.some(({ status, crowded }) => status === 429 && !crowded),
+    newest ? ago(newest) : 0,
   ];
 }
 
@@ -65,13 +119,21 @@ function reportOf(all: readonly Settled[]): unknown[] {
 // refused again and again stays blocked for as long as that has gone on: processes that come and go would each begin with the shortest wait, which made
 // 360 refusals an hour. `since` is when the first of them was answered, so that a single one that took long is none of these; it is null
 // once a request granted later was answered, and least() would ignore that. What is settled here is not in the table yet.
-const SETTLE = `
-  with clock as materialized (select sluice.now() as now, $2::float8 * interval '1 millisecond' as window),
+/**
+ * CTEs that record answers, with `settleParameters` from the place `first` on; `reported` has a row if they changed what is known of the limit. They
+ * follow `CLOCK_CTE`, and leave what statements before them read as it was.
+ */
+export const settleCtes = (first: number): string => {
+  const [ids, purposes, runs, statuses, ago, remaining, limit, blocked, crowded, over, reset, refused, reportedAgo] =
+    Array.from({ length: 13 }, (_, index) => `$${first + index}`);
+  return `
   answers as materialized (
-    select * from unnest($3::bigint[], $4::text[], $5::bigint[], $6::int[]) as a(id, purpose, run_id, status)),
+    select distinct on (id) * from unnest(${ids}::bigint[], ${purposes}::text[], ${runs}::bigint[], ${statuses}::int[], ${ago}::float8[])
+      as a(id, purpose, run_id, status, ago) order by id, ago desc),
   settled as (
     update sluice.requests r
-    set settled_at = now, counts_until = now + clock.window, purpose = a.purpose, run_id = a.run_id, status = a.status
+    set settled_at = now - ago * interval '1 millisecond', counts_until = now - ago * interval '1 millisecond' + clock.window,
+      purpose = a.purpose, run_id = a.run_id, status = a.status
     from answers a, clock
     where r.id = a.id and r.key = $1 and r.settled_at is null
     returning r.id, r.status),
@@ -84,32 +146,37 @@ const SETTLE = `
     where key = $1 and status = 429 and granted_at > clock.now - clock.window and id > coalesce((select id from answered), 0)),
   known as (
     select case
-      when $14::boolean or $13::float8 > coalesce($12::float8, server_window_ms)
-        or ($9::int is not null and $9::int is distinct from server_limit) then null
-      else coalesce($12::float8, server_window_ms) end as over_ms
+      when ${refused}::boolean or ${reset}::float8 > coalesce(${over}::float8, server_window_ms)
+        or (${limit}::int is not null and ${limit}::int is distinct from server_limit) then null
+      else coalesce(${over}::float8, server_window_ms) end as over_ms
     from sluice.budgets where key = $1),
   counting as (
     select over_ms, coalesce(over_ms * interval '1 millisecond', clock.window) as over from known, clock),
   seen as (
     select now, now + clock.window as until, now + over as withheld_until, over_ms,
-      greatest(0, least($7::int, $9::int) - $8::int
+      greatest(0, least($2::int, ${limit}::int) - ${remaining}::int
         - (select count(*)::int from sluice.requests
-           where key = $1 and counts_until > clock.now + clock.window - over)) as withheld,
-      case when $9::int between 1 and $7::int - 1 then $9::int end as server_limit,
-      case when $10::float8 is not null then now + greatest($10::float8 * interval '1 millisecond',
-        case when $11::boolean then interval '0'
+           where key = $1 and counts_until > clock.now - ${reportedAgo}::float8 * interval '1 millisecond' + clock.window - over)) as withheld,
+      case when ${limit}::int between 1 and $2::int - 1 then ${limit}::int end as server_limit,
+      case when ${blocked}::float8 is not null then now + greatest(${blocked}::float8 * interval '1 millisecond',
+        case when ${crowded}::boolean then interval '0'
           else least(coalesce(now - (select since from refused), interval '0'), clock.window, interval '10 minutes') end) end as blocked_until
-    from clock, counting)
-  update sluice.budgets b
-  set withheld = case when $8::int is null then b.withheld else seen.withheld end,
-      withheld_until = case when $8::int is null then b.withheld_until else seen.withheld_until end,
-      server_limit = case when $9::int is null then b.server_limit else seen.server_limit end,
-      server_limit_until = case when $9::int is null then b.server_limit_until else seen.until end,
-      server_window_ms = seen.over_ms,
-      blocked_until = greatest(b.blocked_until, seen.blocked_until)
-  from seen
-  where b.key = $1 and (
-    ($8::int is not null and (b.withheld > 0 or seen.withheld > 0))
-    or ($9::int is not null and (b.server_limit is not null or seen.server_limit is not null))
-    or seen.over_ms is distinct from b.server_window_ms
-    or seen.blocked_until is not null)`;
+    from clock, counting),
+  reported as (
+    update sluice.budgets b
+    set withheld = case when ${remaining}::int is null then b.withheld else seen.withheld end,
+        withheld_until = case when ${remaining}::int is null then b.withheld_until else seen.withheld_until end,
+        server_limit = case when ${limit}::int is null then b.server_limit else seen.server_limit end,
+        server_limit_until = case when ${limit}::int is null then b.server_limit_until else seen.until end,
+        server_window_ms = seen.over_ms,
+        blocked_until = greatest(b.blocked_until, seen.blocked_until)
+    from seen
+    where b.key = $1 and (
+      (${remaining}::int is not null and (b.withheld > 0 or seen.withheld > 0))
+      or (${limit}::int is not null and (b.server_limit is not null or seen.server_limit is not null))
+      or seen.over_ms is distinct from b.server_window_ms
+      or seen.blocked_until is not null)
+    returning b.key)`;
+};
+
+const SETTLE = `with ${CLOCK_CTE}, ${settleCtes(5)} select from (select $4::float8) unused`;

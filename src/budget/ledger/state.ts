@@ -18,17 +18,20 @@ export const stateParameters = ({ key, limit, windowMs, timeoutMs }: LedgerKey):
   timeoutMs,
 ];
 
+/** The time, read once: `sluice.now()` is volatile, and an index takes a value only. For the window $3 (ms). */
+export const CLOCK_CTE = `
+  clock as materialized (
+    select now, $3::float8 * interval '1 millisecond' as window,
+      now + greatest($3::float8 * interval '1 millisecond', interval '10 minutes') as longest
+    from (select sluice.now() as now) n)`;
+
 /**
  * CTEs that end in `state`: the `Facts` of the key $1 for a process with the limit $2, the window $3 and the time-out $4 (ms). No row
- * before the first take of the key.
+ * before the first take of the key. They follow `CLOCK_CTE`.
  *
- * `sluice.now()` is volatile: it is read once, and passed to the index as a value. A `paced_at` that lies ahead dates from before the
- * clock was set back and is ignored; the next grant sets it again.
+ * A `paced_at` that lies ahead dates from before the clock was set back and is ignored; the next grant sets it again.
  */
 export const STATE_CTES = `
-  clock as materialized (
-    select now, now + greatest($3::float8 * interval '1 millisecond', interval '10 minutes') as longest
-    from (select sluice.now() as now) n),
   budget as materialized (
     select *,
       case when withheld > 0 and withheld_until > now then withheld_until end as withheld_for,
@@ -47,6 +50,8 @@ export const STATE_CTES = `
     from budget),
   state as materialized (
     select now, version, capacity, used, over_ms, server_limit,
+      -- The server counts as we do, as far as is known.
+      withheld = 0 and server_limit is null and server_window_ms is null as is_plain,
       case when over_ms is null then withheld_now else 0 end as withheld,
       capacity - used - case when over_ms is null then withheld_now else 0 end as free,
       case when over_ms is not null then server_limit - withheld_now - (

@@ -1,7 +1,7 @@
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Lane } from '../budget.ts';
 import { type Forecast, STEPS, wholeLimit } from '../forecast.ts';
-import { type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
+import { CLOCK_CTE, type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
 
 /** What a key has used and may still use; moments are texts as Postgres writes them. */
 export interface Usage {
@@ -35,7 +35,7 @@ type UsageRow = Record<string, unknown> &
   };
 
 const USAGE = `
-  with ${STATE_CTES},
+  with ${CLOCK_CTE}, ${STATE_CTES},
   recent as materialized (
     select lane, coalesce(purpose, 'under way') as purpose
     from sluice.requests, clock
@@ -65,7 +65,7 @@ type ForecastRow = Record<string, unknown> & Omit<Forecast, 'windowMs'>;
 
 // A request in flight may be answered now, and would then count for one more window.
 const FORECAST = `
-  with ${STATE_CTES},
+  with ${CLOCK_CTE}, ${STATE_CTES},
   ending as (
     select least(ceil(extract(epoch from counts_until - now) * 1000 * $5::int / $3::float8), $5::int)::int as step,
       count(*)::int as requests

@@ -129,6 +129,7 @@ export function limitRequests(most: number): (budget: Budget) => Budget {
         close([grant.id]);
       }
     },
+    flush: () => budget.flush(),
     async release(grants) {
       left += grants.length;
       try {

@@ -82,6 +82,7 @@ function watchGrants(budget: Budget, seenTime: SeenTime): { budget: Budget; gran
         return taken;
       },
       settle: (grant, settlement) => budget.settle(grant, settlement),
+      flush: () => budget.flush(),
       release: grants => budget.release(grants),
     },
   };

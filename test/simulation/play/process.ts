@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Budget } from '../../../src/budget/budget.ts';
+import { RECORDED_WITHIN_MS } from '../../../src/budget/ledger/settle.ts';
 import { SECOND } from '../../../src/clock.ts';
 import { newMemory } from '../../../src/engine/run/agenda.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
@@ -85,6 +86,7 @@ export async function openProcess(options: {
     resources: [...MAIN, ...plan.others],
     timeoutMs: plan.timeoutMs,
     lagMs: LAG_MS,
+    recordedWithinMs: RECORDED_WITHIN_MS,
     onEvent: event => {
       if (!life.dead) options.onEvent(event, self);
     },
@@ -110,6 +112,7 @@ export async function openProcess(options: {
       async settle(grant, settlement) {
         await ledger.settle(grant, settlement).finally(() => underWay.delete(grant.id));
       },
+      flush: () => ledger.flush(),
       async release(grants) {
         for (const grant of grants) underWay.delete(grant.id);
         await ledger.release(grants);

@@ -454,6 +454,16 @@ const SEEDS: readonly Regression[] = [
     given: { variants: { drafts: 'hidden', paging: 'whole', 'transaction-ids': 'no' } },
     was: 'rows without ids that the date filter leaves out were deleted at each sync, and came back',
   },
+  {
+    seed: 341,
+    given: { variants: { 'transaction-ids': 'no', order: 'shuffled', paging: 'no-meta', 'extra-fields': 'yes' } },
+    was: 'equal rows without an id swapped their unknown fields each time the unfiltered list was read',
+  },
+  {
+    seed: 1999,
+    given: { variants: { paging: 'no-meta', 'null-rows': 'yes', 'behind-end': 'past-end' } },
+    was: 'windows without a count were gathered into readings of several pages, which cannot add up, and then read day by day',
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */

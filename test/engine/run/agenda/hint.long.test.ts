@@ -21,6 +21,7 @@ function noteGrants(budget: Budget, underWay: Set<string>): Budget {
       return taken;
     },
     settle: (grant, settlement) => budget.settle(grant, settlement).finally(() => underWay.delete(grant.id)),
+    flush: () => budget.flush(),
     async release(grants) {
       for (const { id } of grants) underWay.delete(id);
       await budget.release(grants);
