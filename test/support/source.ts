@@ -1,6 +1,7 @@
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger/ledger.ts';
+import { RECORDED_WITHIN_MS } from '../../src/budget/ledger/settle.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
 import type { Job } from '../../src/engine/job.ts';
 import { type AgendaMemory, newMemory } from '../../src/engine/run/agenda.ts';
@@ -35,8 +36,6 @@ export async function openEngine(
     timeoutMs?: number;
     /** How far an answer may lag behind the source. Default 0: rows that come and go at once are believed. */
     lagMs?: number;
-    /** As of `createLedger`. Default: at once. */
-    recordedWithinMs?: number;
     /** Wraps the ledger, for example to observe the requests. */
     wrapBudget?: (ledger: Budget) => Budget;
     /** Default: silent, unless `LOG_LEVEL` is set. */
@@ -47,7 +46,7 @@ export async function openEngine(
   const { apiKey, url } = sandbox;
   const ledger = createLedger({
     ...{ database, source: 'main', apiKey, limit, windowMs, timeoutMs, clock },
-    recordedWithinMs: options.recordedWithinMs ?? 0,
+    recordedWithinMs: RECORDED_WITHIN_MS,
   });
   return openProductEngine({
     source: 'main',

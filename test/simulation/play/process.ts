@@ -1,7 +1,6 @@
 import type pg from 'pg';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Budget } from '../../../src/budget/budget.ts';
-import { RECORDED_WITHIN_MS } from '../../../src/budget/ledger/settle.ts';
 import { SECOND } from '../../../src/clock.ts';
 import { newMemory } from '../../../src/engine/run/agenda.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
@@ -86,7 +85,6 @@ export async function openProcess(options: {
     resources: [...MAIN, ...plan.others],
     timeoutMs: plan.timeoutMs,
     lagMs: LAG_MS,
-    recordedWithinMs: RECORDED_WITHIN_MS,
     onEvent: event => {
       if (!life.dead) options.onEvent(event, self);
     },
