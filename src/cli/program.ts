@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
       async () => (await createProgram(cli, undefined)).commands,
     ),
   'stop-db': async cli => (await import('./commands/stop-db.ts')).stopDbCommand(cli),
+  uninstall: async cli => (await import('./commands/uninstall.ts')).uninstallCommand(cli),
 };
 
 /** The command line; only the named command, if `name` is one. Wrong usage throws the kind `usage`. */

@@ -8,12 +8,13 @@
  * 0700), it is `/var/lib/sluice/<hash of the data dir>`, recorded in `SLUICE_DATA_DIR/postgres.location`: a temporary folder
  * would not survive a reboot, and the modes of the parent folders are not Sluice's to change.
  */
+import { rmdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { prepareBinaries, removeOldCopies } from './binaries.ts';
-import { defaultHome, findHome, prepareHome, serverUserOf, tidyHome } from './home.ts';
+import { defaultHome, findHome, prepareHome, removeHome, serverUserOf, tidyHome } from './home.ts';
 import { belongsToOther, dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
 import { type Addresses, areRolesIntact, READER, readAddresses, setUpRoles } from './roles.ts';
 import {
@@ -81,15 +82,31 @@ export async function stopEmbedded(dataDir: string): Promise<boolean> {
   return explainFileErrors(dataDir, async base => {
     const home = await findHome(base);
     if (!home || !(await readPidFile(home))) return false;
-    return withStartLock(base, async () => {
-      const server = await findPostmaster(home);
-      if (!server) return false;
-      const user = await serverUserOf(home);
-      const { pgCtl } = await prepareBinaries(home, user);
-      await stopServer(home, pgCtl, user, server.pid);
-      return true;
-    });
+    return withStartLock(base, () => stopIn(home));
   });
+}
+
+/** Stops the server and removes its home, with all databases, passwords and logs, and the data folder if nothing else is there. */
+export async function removeEmbedded(dataDir: string): Promise<void> {
+  await explainFileErrors(dataDir, async base => {
+    const home = await findHome(base);
+    if (!home) return;
+    await withStartLock(base, async () => {
+      await stopIn(home);
+      await removeHome(base, home);
+    });
+    // Another program may keep something there.
+    await rmdir(base).catch(() => undefined);
+  });
+}
+
+async function stopIn(home: string): Promise<boolean> {
+  const server = await findPostmaster(home);
+  if (!server) return false;
+  const user = await serverUserOf(home);
+  const { pgCtl } = await prepareBinaries(home, user);
+  await stopServer(home, pgCtl, user, server.pid);
+  return true;
 }
 
 /** The state of the server, without starting it. */

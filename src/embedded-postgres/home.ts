@@ -33,6 +33,16 @@ export async function findHome(base: string): Promise<string | undefined> {
   return (await exists(home)) ? home : undefined;
 }
 
+/** Removes a home whose server has stopped. Refuses a folder that holds no cluster: its path may come from a file. */
+export async function removeHome(base: string, home: string): Promise<void> {
+  if (!(await exists(join(dataFolder(home), 'PG_VERSION'))))
+    throw new SluiceError('failed', `${home} holds no data of Postgres, so it was not removed.`, {
+      next: `If it is yours to remove, remove it and ${locationFile(base)}.`,
+    });
+  await rm(home, { recursive: true });
+  await rm(locationFile(base), { force: true });
+}
+
 /** The home, created if necessary, and the user that its server runs as. */
 export async function prepareHome(base: string, log: Log): Promise<{ home: string; user: ServerUser }> {
   const known = await findHome(base);

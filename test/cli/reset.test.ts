@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
-import { saysYes } from '../../src/cli/commands/reset.ts';
+import { saysYes } from '../../src/cli/session/confirm.ts';
 
 /** Types an answer to the question on a terminal. */
 function answer(typed: string, signal = new AbortController().signal): Promise<boolean> {

@@ -7,7 +7,12 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
+import {
+  embeddedStatus,
+  openEmbedded,
+  removeEmbedded,
+  stopEmbedded,
+} from '../../src/embedded-postgres/embedded-server.ts';
 import { serverLog } from '../../src/embedded-postgres/home-files.ts';
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
@@ -15,6 +20,23 @@ import { ask } from '../support/ask.ts';
 const log = createLog({ level: 'error' });
 const settings = { fsync: 'off', shared_buffers: '16MB' };
 const open = (dataDir: string) => openEmbedded({ dataDir, log, settings });
+
+test('what it keeps is removed with its server, and nothing of others in its folder', async () => {
+  const dataDir = await makeDataDir();
+  await open(dataDir);
+  const { home, pid } = await embeddedStatus(dataDir);
+  const theirs = join(dataDir, 'theirs.txt');
+  await writeFile(theirs, 'kept');
+  await removeEmbedded(dataDir);
+  expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'absent' });
+  expect(() => process.kill(pid as number, 0)).toThrow('ESRCH');
+  await expect(stat(home)).rejects.toMatchObject({ code: 'ENOENT' });
+  expect(await readdir(dataDir)).toEqual(['theirs.txt']);
+  await rm(theirs);
+  await open(dataDir);
+  await removeEmbedded(dataDir);
+  await expect(stat(dataDir)).rejects.toMatchObject({ code: 'ENOENT' });
+});
 
 async function makeDataDir(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-embedded-'));

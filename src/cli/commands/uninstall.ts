@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { embeddedStatus, removeEmbedded } from '../../embedded-postgres/embedded-server.ts';
+import { declareTables } from '../../engine/records/declare-table.ts';
+import { SluiceError } from '../../errors.ts';
+import { count, listed, plural } from '../../service/format.ts';
+import { connectedPrograms, findKept, type Kept, removeKept } from '../../warehouse/database/uninstall.ts';
+import { table } from '../output/table.ts';
+import { confirm } from '../session/confirm.ts';
+import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
+
+const EXAMPLES = `sluice uninstall --dry-run   what lies where, and what would stay
+sluice uninstall             ask, then remove it`;
+
+interface Options {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+/** What lies where. */
+interface Found extends Kept {
+  readonly database: string;
+  /** The folder of the embedded server; null with a server of your own. */
+  readonly folder: string | null;
+  /** Files with settings, which stay. */
+  readonly files: readonly string[];
+}
+
+export function uninstallCommand(cli: Cli): Command {
+  return newCommand('uninstall', 'Remove all that Sluice keeps: tables, bookkeeping, the embedded Postgres', EXAMPLES)
+    .option('--dry-run', 'show what lies where, and what would stay; change nothing')
+    .option('--yes', 'do not ask for confirmation')
+    .action(cli.action({ source: false }, uninstall));
+}
+
+async function uninstall(session: Session, { dryRun = false, yes = false }: Options): Promise<0> {
+  const { terminal, settings } = session;
+  const { dataDir, databaseUrl } = settings;
+  const server = databaseUrl === null ? await embeddedStatus(dataDir) : null;
+  if (server?.state === 'absent') {
+    terminal.show({ dryRun, removed: false }, () => `Nothing is there: no Postgres was set up in ${dataDir}.`);
+    return 0;
+  }
+  const database = await session.openDatabase();
+  const found = await find(session, database, server?.home ?? null);
+  if (!dryRun) {
+    await refuseOthers(database);
+    const question = `Remove the copy in ${found.folder ?? found.database}, with all history and bookkeeping?`;
+    if (!yes) await confirm(session, { name: 'uninstall', question, command: 'sluice uninstall --yes' });
+  }
+  const schemasLeft = dryRun ? [] : await remove(database, found, dataDir);
+  terminal.show({ dryRun, removed: !dryRun, ...found, schemasLeft }, () =>
+    [...whatIs(session, found, dryRun), ...whatStays(found, schemasLeft), ...nextOf(found, dryRun)].join('\n'),
+  );
+  return 0;
+}
+
+async function find({ settings, jobs }: Session, database: Warehouse, folder: string | null): Promise<Found> {
+  const declared = declareTables(jobs).flatMap(({ name, children }) => [name, ...children.map(child => child.name)]);
+  const kept = await findKept(
+    database.kysely,
+    settings.sources.map(({ schema }) => schema),
+    declared,
+  );
+  const files = [join(process.cwd(), '.env'), ...(settings.sourcesFile === null ? [] : [settings.sourcesFile])];
+  return { database: database.place, folder, ...kept, files: files.filter(file => existsSync(file)) };
+}
+
+async function refuseOthers(database: Warehouse): Promise<void> {
+  const others = await connectedPrograms(database.kysely, 'sluice uninstall');
+  if (others.length === 0) return;
+  throw new SluiceError('failed', `Another process of Sluice uses this database: ${listed(others)}.`, {
+    next: 'Stop it, then run this command again. Nothing was removed.',
+  });
+}
+
+/** Returns the schemas that stay, because others have something there. */
+async function remove(database: Warehouse, found: Found, dataDir: string): Promise<string[]> {
+  if (found.folder === null) return removeKept(database, found);
+  await removeEmbedded(dataDir);
+  return [];
+}
+
+function whatIs({ terminal }: Session, found: Found, dryRun: boolean): string[] {
+  const { tables, views, schemas, bytes, folder, database } = found;
+  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const megabytes = `${count(Math.ceil(bytes / 2 ** 20))} MB`;
+  const lines = [
+    ['data', `schema ${schemas.join(', ')}`, `${plural(tables.length, 'table')}, ${plural(rows, 'row')}`],
+    [
+      'views that read it',
+      [...new Set(views.map(({ schema }) => `schema ${schema}`))].join(', '),
+      plural(views.length, 'view'),
+    ],
+    ['bookkeeping', 'schema sluice', 'runs, coverage, requests, quarantine'],
+    ...(folder === null ? [] : [['embedded Postgres', folder, 'the server and all of its files']]),
+  ];
+  const title = `${dryRun ? 'Would be removed' : 'Removed'} from ${database} (${megabytes}):`;
+  return [title, '', table(terminal.colors, ['what', 'where', 'holds'], lines)];
+}
+
+function whatStays(
+  { files, webhooks, logins, publications, referring, views, schemas, folder }: Found,
+  schemasLeft: readonly string[],
+): string[] {
+  const isOthers = ({ schema }: { schema: string }) => !schemas.includes(schema);
+  const named = (relations: Found['views']) => relations.map(({ schema, name }) => `${schema}.${name}`).join(', ');
+  const foreign = views.filter(isOthers);
+  const notes = [
+    ...(foreign.length > 0 ? [`Views in other schemas go with the tables that they read: ${named(foreign)}.`] : []),
+    ...(schemasLeft.length > 0
+      ? [`${listed(schemasLeft.map(each => `Schema ${each}`))} stays: something there is not of Sluice.`]
+      : []),
+    ...(folder === null && referring.length > 0
+      ? [`Tables that refer to rows stay, without these foreign keys: ${named(referring)}.`]
+      : []),
+    ...(folder === null && publications.length > 0
+      ? [`Publications stay, without these tables: ${publications.join(', ')}.`]
+      : []),
+    ...(folder === null && logins.length > 0
+      ? [
+          `Logins stay. To remove one, let an administrator run: drop owned by ${logins[0]}; drop role ${logins[0]}; (${plural(logins.length, 'login')}: ${logins.join(', ')})`,
+        ]
+      : []),
+    ...webhooks.map(url => `The source still sends to ${url}: end that in its administration.`),
+    ...(files.length > 0 ? [`Settings stay, with the key of the source: ${files.join(', ')}.`] : []),
+  ];
+  return notes.length === 0 ? [] : ['', ...notes];
+}
+
+const nextOf = ({ files }: Found, dryRun: boolean): string[] => [
+  '',
+  dryRun
+    ? 'Nothing was changed. To remove it: sluice uninstall'
+    : `The program itself: npm uninstall sluice${files.length > 0 ? `; the settings: rm ${files.join(' ')}` : ''}`,
+];

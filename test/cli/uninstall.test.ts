@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { run, useBuild, withInstallation } from './run-command.ts';
+
+useBuild();
+
+const SCHEMAS = `select nspname from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by 1`;
+
+test('uninstall shows what lies where, asks, and removes what Sluice made and nothing else', async () => {
+  await withInstallation({}, async ({ database, env, sluice, sync }) => {
+    await sync('customers', 'invoices');
+    await database.query('create schema theirs');
+    await database.query('create view theirs.cities as select city, count(*) from warehouse.customers group by 1');
+    await database.query('create table warehouse.notes (customer_id int references warehouse.customers, note text)');
+    await database.query('create publication feed for table warehouse.customers');
+    await database.query(
+      "insert into sluice.webhooks (source, url, events, registered_at) values ('main', 'https://s.example.com', '{}', now())",
+    );
+    const schemas = async () => (await database.query(SCHEMAS)).rows.map(({ nspname }) => nspname);
+    const before = await schemas();
+
+    const dry = await sluice('uninstall', '--dry-run');
+    expect([dry.code, dry.stderr]).toEqual([0, '']);
+    for (const text of [
+      /^Would be removed from /,
+      /data +schema warehouse +\d+ tables, [\d,]+ rows/,
+      /bookkeeping +schema sluice/,
+      'Views in other schemas go with the tables that they read: theirs.cities.',
+      'Tables that refer to rows stay, without these foreign keys: warehouse.notes.',
+      'Publications stay, without these tables: feed.',
+      'The source still sends to https://s.example.com',
+    ])
+      expect(dry.stdout).toMatch(text);
+    for (const line of dry.stdout.split('\n').slice(0, 6)) expect(line.length).toBeLessThanOrEqual(100);
+    const refused = await sluice('uninstall');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('To confirm: sluice uninstall --yes')]);
+    expect(await schemas()).toEqual(before);
+
+    const document = (await sluice('uninstall', '--yes', '--json')).json();
+    expect(document).toMatchObject({ removed: true, schemas: ['warehouse'], schemasLeft: ['warehouse'], folder: null });
+    expect(await schemas()).toEqual(['public', 'theirs', 'warehouse']);
+    const { rows } = await database.query(
+      `select relname from pg_class where relnamespace in ('warehouse'::regnamespace, 'theirs'::regnamespace) order by 1`,
+    );
+    expect(rows.map(({ relname }) => relname)).toEqual(['notes']);
+    // Another installation begins as if there never was one.
+    expect((await run(['status'], { env })).code).not.toBe(2);
+    const again = await sluice('uninstall', '--yes');
+    expect([again.code, again.stdout]).toEqual([0, expect.stringMatching(/0 tables, 0 rows/)]);
+  });
+});
+
+test('uninstall refuses while another program of Sluice is connected', async () => {
+  await withInstallation({}, async ({ test: given, sluice, database }) => {
+    const other = await given.open('sluice start');
+    await other.query('select 1');
+    const refused = await sluice('uninstall', '--yes');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('Another process of Sluice uses this database: sluice start.'),
+    ]);
+    await other.close();
+    expect((await database.query('select count(*)::int as rows from sluice.sources')).rows).toEqual([{ rows: 0 }]);
+  });
+});
