@@ -44,7 +44,7 @@ export async function conclude(
   written: Written,
 ): Promise<void> {
   const { resource, task, end } = step;
-  const shown = [...step.rows.map(row => row.key), ...written.bad];
+  const shown = [...step.rows.map(row => row.key), ...(step.held ?? []), ...written.bad];
   effects.events.push([task, { kind: 'shown', rows: shown }]);
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, written);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')
@@ -91,9 +91,9 @@ function keepPosition({ readings }: TransactionEffects, step: Step, shown: reado
   const kept = readings[name];
   // An older reading of the same slice may have left keys; they do not count.
   const before = kept?.startedAt === startedAt && !anew ? kept : undefined;
-  const seen = before ? [...before.keys, ...shown] : shown;
+  const seen = [...new Set(before ? [...before.keys, ...shown] : shown)];
   if (end) delete readings[name];
-  else if (position) readings[name] = { ...position, keys: [...new Set(seen)] };
+  else if (position) readings[name] = { ...position, keys: seen };
   return seen;
 }
 

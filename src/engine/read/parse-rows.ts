@@ -1,5 +1,5 @@
 import { isObject } from '../../source/answers/json.ts';
-import { contentOf, isContentKey, isNumberedKey, ordinalOf, unreadableKey } from '../../source/paging/row-key.ts';
+import { isContentKey, isNumberedKey, unreadableKey } from '../../source/paging/row-key.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { groupBy } from '../group-by.ts';
@@ -112,15 +112,4 @@ function fieldsOf({ job, profile }: Resource, rows: readonly unknown[], isRelate
   };
 }
 
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
-/**
- * Equal rows without an id are told apart by a running number, which may count a row twice across pages. Only as many as one
- * answer holds are certain to be different rows.
- */
-export function byCertainty(rows: readonly Row[]): { certain: Row[]; uncertain: Row[] } {
-  const counts = new Map<string, number>();
-  for (const { key } of rows) if (isContentKey(key)) counts.set(contentOf(key), (counts.get(contentOf(key)) ?? 0) + 1);
-  const isCertain = ({ key }: Row) => !isContentKey(key) || ordinalOf(key) <= (counts.get(contentOf(key)) ?? 0);
-  return { certain: rows.filter(isCertain), uncertain: rows.filter(row => !isCertain(row)) };
-}
+export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

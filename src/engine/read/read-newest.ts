@@ -1,7 +1,6 @@
 import { isKind } from '../../errors.ts';
 import { countPages } from '../../source/paging/page-count.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { oldestProof } from '../coverage/list.ts';
 import { observeOneAnswer, observeOrder, orderOfRows } from '../profile/observe-order.ts';
 import type { Resource } from '../resource.ts';
@@ -49,7 +48,7 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
       resource,
       task,
       slice,
-      rows: rows.map(row => keeping(row, true)),
+      rows: rows.map(row => (isContentKey(row.key) ? { ...row, onlyIfNew: true } : row)),
       bad,
       replaced,
       fields,
@@ -69,25 +68,17 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
   }
 }
 
-/**
- * Reads the unfiltered list from its newest end to the other. Some sources refuse pages beyond a depth: then the reading shows nothing in full. Rows
- * without an id that equal each other come on any of its pages; a window shows them together.
- */
+/** Reads the unfiltered list from its newest end to the other. Some sources refuse pages beyond a depth: then the reading shows nothing in full. */
 export async function* readAll(reader: Reader, task: Task, startedAt: string): AsyncGenerator<Step> {
   const whenRead = (startedAt: string): End => ({ kind: 'targeted', complete: true, startedAt });
   try {
-    for await (const step of readPages(reader, task, { slice: NEWEST_END, query: {}, whenRead }))
-      yield { ...step, rows: step.rows.map(row => keeping(row, 'among equals')) };
+    yield* readPages(reader, task, { slice: NEWEST_END, query: {}, whenRead });
   } catch (error) {
     if (!isKind(error, 'refused')) throw error;
     const nothing = { rows: [], bad: [], requests: 0, release: () => undefined };
     yield { ...nothing, resource: task.resource, task, slice: NEWEST_END, end: unproven(error.message, startedAt) };
   }
 }
-
-/** A row without an id leaves what is stored under its key. */
-const keeping = (row: Row, onlyIfNew: NonNullable<Row['onlyIfNew']>): Row =>
-  isContentKey(row.key) ? { ...row, onlyIfNew } : row;
 
 function observeNewest(
   resource: Resource,

@@ -5,10 +5,10 @@ import {
   pagesToRead,
   type Reading,
   type ReadingOutcome,
+  type ReadPage,
   readPage,
   startReading,
 } from '../../source/paging/stable-reading.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
 import { MOST_PAGES } from '../agenda/choice.ts';
 import { observeDaysShown, type ShownDays, withDays } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
@@ -16,6 +16,7 @@ import { isDistrust, narrows } from '../profile/observe-filter.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
+import { type EqualRows, heldKeys, NO_EQUALS, type PageOfPass, takeEquals } from './equal-rows.ts';
 import { endIfRefused, fetchBehind } from './fetch/confirm-end.ts';
 import { fetchInOrder, inTurn } from './fetch/fetch-in-order.ts';
 import {
@@ -28,7 +29,7 @@ import {
   type Reader,
 } from './fetch/fetch-page.ts';
 import { daysAsked, daysIn, observeLength, observeList, observeMiscount, showsFirstRows } from './observe-list.ts';
-import { byCertainty, parseRows } from './parse-rows.ts';
+import { parseRows } from './parse-rows.ts';
 import type { PageReading } from './plan-window.ts';
 import type { End, Step } from './step.ts';
 
@@ -44,7 +45,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   const question: ListQuery = { reader, task, slice, query };
   const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
   const reading = startReading({ ...RULES, limit: firstLimit(reader, resource) }, stored);
-  let progress: ReadSoFar = { reading, first: null, days: null, held: [], droppedRequests: 0 };
+  let progress: ReadSoFar = { reading, first: null, days: null, equals: NO_EQUALS, droppedRequests: 0 };
   for (;;) {
     const pages = pagesToRead(progress.reading);
     const { pass } = progress.reading.pager;
@@ -60,21 +61,12 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
     }
     if (pages.length > 0) continue;
     // All pages were read before a restart, so only the end remains.
-    const { reading: last, held } = progress;
+    const { reading: last } = progress;
     const { reading: next, outcome } = endPass(last, last.pager.page - 1, contextOf(task, plan, last, null));
     progress = { ...progress, reading: next };
     if (outcome === null) continue;
     const end = endOf(plan, outcome, last.startedAt as string);
-    yield {
-      resource,
-      task,
-      slice,
-      rows: rowsAtEnd([], held, end),
-      bad: [],
-      requests: 0,
-      release: () => undefined,
-      end,
-    };
+    yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end };
     return;
   }
 }
@@ -87,8 +79,7 @@ interface ReadSoFar {
   readonly days: ShownDays | null;
   /** Its first page taught that fewer days can be asked for. */
   readonly narrower?: Observation | undefined;
-  /** Rows that can be told from equal ones only at the end of the pass. */
-  readonly held: readonly Row[];
+  readonly equals: EqualRows;
   /** Requests for answers that were discarded and requested again. */
   readonly droppedRequests: number;
 }
@@ -132,12 +123,10 @@ function takeAnswer(
     return { progress: { ...progress, reading: read.reading, droppedRequests: requests }, step: null };
   }
   const shown = read.taken.isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;
-  const { certain, uncertain } = byCertainty(shown.rows);
   const days = withDays(progress.days, daysIn(plan, parsed.rows));
   const asked = outcome === null ? undefined : daysAsked(plan);
-  const held = uncertain.length > 0 ? [...progress.held, ...uncertain] : progress.held;
   const learnt = [
-    ...observeList(resource, plan, answer, { reading, read, first: progress.first, rows: certain }),
+    ...observeList(resource, plan, answer, { reading, read, first: progress.first, rows: shown.rows }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
     ...observeLength(task, plan, read),
@@ -147,11 +136,13 @@ function takeAnswer(
   const distrust = showsFirstRows(reading) ? learnt.find(isDistrust) : undefined;
   const doubt = distrust ?? (isTooLong(outcome) ? narrower : undefined);
   const end = doubt ? unproven(doubt.evidence, grantedAt) : outcome && endOf(plan, outcome, position.startedAt);
+  const { written, equals } = takeEquals(progress.equals, shown.rows, pageOfPass(plan, reading, read, end));
   const step: Step = {
     resource,
     task,
     slice: plan.slice,
-    rows: end ? rowsAtEnd(certain, held, end) : certain,
+    rows: written,
+    held: heldKeys(equals),
     bad: shown.bad,
     replaced: shown.replaced,
     fields: parsed.fields,
@@ -167,8 +158,7 @@ function takeAnswer(
     first: isAtStart(reading) ? answer : progress.first,
     days,
     narrower,
-    // A pass that starts over also counts equal rows from the start.
-    held: read.reading.startedAt === null ? [] : held,
+    equals,
     droppedRequests: 0,
   };
   return { progress: next, step };
@@ -178,6 +168,14 @@ function takeAnswer(
 const isTooLong = (outcome: ReadingOutcome | null): boolean =>
   outcome?.kind === 'capped' || (outcome?.kind === 'cut' && outcome.total === null);
 
-/** A complete reading has counted all its rows, so equal ones can be told apart. */
-const rowsAtEnd = (rows: readonly Row[], held: readonly Row[], { kind }: End): readonly Row[] =>
-  kind === 'proven' || kind === 'targeted' ? [...rows, ...held] : rows;
+/** What the page is to rows without an id. */
+function pageOfPass(plan: PageReading, before: Reading, { reading, taken }: ReadPage, end: End | null): PageOfPass {
+  const { pass, totalPages } = taken.pager;
+  const isOpen = isAtStart(before) && totalPages === null;
+  return {
+    alone: pass > 1 || plan.cut ? 'sure' : isOpen ? 'open' : 'first pass',
+    // A pass that starts over counts equal rows from the start.
+    passed: end === null && reading.startedAt === null ? taken.pager.seen : null,
+    end: end && (end.kind === 'proven' || end.kind === 'targeted' ? 'complete' : 'otherwise'),
+  };
+}

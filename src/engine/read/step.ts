@@ -17,6 +17,8 @@ export interface Step {
   /** The slice being read. It names the reading in the cursor. */
   readonly slice: Slice;
   readonly rows: readonly Row[];
+  /** Keys of rows that the reading has shown and will write later. Default: none. */
+  readonly held?: readonly string[];
   readonly bad: readonly BadRecord[];
   /** How many of both came with invalid bytes. Default 0. */
   readonly replaced?: number;

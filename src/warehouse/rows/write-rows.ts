@@ -18,11 +18,8 @@ export interface Row {
   readonly hash: string | null;
   /** Grant time of the request that brought it. */
   readonly readAt: string;
-  /**
-   * A row stored under its key stays unchanged, in any case or where others without an id are stored that equal it: which of them is which can be
-   * told only where one answer shows them all.
-   */
-  readonly onlyIfNew?: true | 'among equals';
+  /** A row stored under its key stays unchanged: equal rows without an id can be told apart only where all of them are shown. */
+  readonly onlyIfNew?: boolean;
 }
 
 interface WriteContext {
@@ -107,7 +104,7 @@ async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Ro
 }
 
 const supersedes = (row: Row, other: Row): boolean =>
-  row.onlyIfNew === other.onlyIfNew ? row.readAt >= other.readAt : other.onlyIfNew !== undefined;
+  row.onlyIfNew === other.onlyIfNew ? row.readAt >= other.readAt : other.onlyIfNew === true;
 
 interface Batch {
   readonly columns: readonly Column[];
@@ -222,16 +219,11 @@ async function writeBatch(
     ...data,
     ...flagged(batch, '_altered', row => altered.has(row.key)),
     ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
-    ...flagged(batch, '_among_equals', row => row.onlyIfNew === 'among equals'),
     ...table.children.flatMap(({ field }) =>
       flagged(batch, lacksChildren(field), row => context.sparesLosing === true && row.children[field]?.length === 0),
     ),
   ];
-  const isGiven = (name: string) => input.some(column => column.name === name);
-  const isFlagged = (name: string) => (isGiven(name) ? sql.ref(`i.${name}`) : sql`false`);
-  const isOneOfEquals = isGiven('_among_equals')
-    ? sql`(i._among_equals and exists (select from ${target} e where e.${key} = split_part(i.${key}, '/', 1) || '/2'))`
-    : sql`false`;
+  const isFlagged = (name: string) => (input.some(column => column.name === name) ? sql.ref(`i.${name}`) : sql`false`);
   const names = data.map(column => column.name);
   const content = names.filter(name => isContent(table, name));
   const compared = table.hashed && !context.deep ? ['_hash'] : content;
@@ -268,7 +260,7 @@ async function writeBatch(
       select * from ${unnested(input)}
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        not ${isFlagged('_only_if_new')} and not ${isOneOfEquals} and not ${isOlder} and (${isFlagged('_altered')} or (${refs('t', compared)}) is distinct from (${refs('i', compared)})) as differs
+        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${refs('t', compared)}) is distinct from (${refs('i', compared)})) as differs
       from input i left join ${stored(table, 'i')} on true
     ) ${lost}, kept as (
       ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId })}

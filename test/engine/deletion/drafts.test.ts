@@ -343,3 +343,42 @@ test('rows without an id that equal each other keep their unknown fields, on whi
     await sandbox.close();
   });
 });
+
+test('of equal rows that only the unfiltered list shows, those stay that are still there', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const sandbox = await openSandbox({
+      size: { customers: 5, invoices: 5, transactions: 60 },
+      rateLimit: 0,
+      clock,
+      variants: { drafts: 'hidden', 'transaction-ids': 'no', paging: 'no-meta', 'extra-fields': 'yes' },
+    });
+    const [first] = [...sandbox.rows('transactions')];
+    const drafts: number[] = [];
+    while (drafts.length < 4) {
+      const { id } = sandbox.insert('transactions', { ...first, id: undefined, description: 'equal' } as never);
+      // Every third has no number.
+      if (isDraft(id) && id % 3 !== 0) drafts.push(id);
+      else sandbox.remove('transactions', id);
+    }
+    const engine = await openEngine(database, sandbox, {
+      ...{ clock, limit: 10_000, pageSize: 20, resources: ['transactions'] as const },
+    });
+    // Which is which is told by a field that the job does not declare.
+    const there = async () => {
+      for (let round = 0; round < 4; round++) {
+        await serveOrders(engine, 'sync', { whole: true });
+        await clock.advance(15 * MINUTE);
+      }
+      const { rows } = await database.query<{ number: string }>(
+        "select _extra #>> '{custom_fields,vat_id}' as number from warehouse.transactions where description = 'equal'",
+      );
+      return rows.map(({ number }) => number).sort();
+    };
+    expect(await there()).toEqual(drafts.map(id => `XX${id}`).sort());
+    sandbox.remove('transactions', drafts.shift() as number);
+    expect(await there()).toEqual(drafts.map(id => `XX${id}`).sort());
+    await engine.close();
+    await sandbox.close();
+  });
+});
