@@ -37,7 +37,7 @@ export function saturateForHours(server: Server, window: Variants['rate-window']
     const wishes = createWishes();
     const busy = () => wishes.underWay.size > 0 || databases.some(({ pool }) => pool.totalCount > pool.idleCount);
     const clock = await createVirtualClock(database, undefined, { quietMs: 1, busy });
-    const late: Clock = { now: () => clock.now(), sleep: (ms, signal) => clock.sleep(ms + LATE_MS, signal) };
+    const late: Clock = { ...clock, sleep: (ms, signal) => clock.sleep(ms + LATE_MS, signal) };
     const sandbox = await openSandbox({
       size: { customers: 500, invoices: 2000, transactions: 400_000 },
       rateLimit: LIMIT,

@@ -13,12 +13,15 @@ export const DAY = 24 * HOUR;
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds since some moment, whatever happens to the machine's time: differences tell how long something took. */
+  elapsed(): number;
   /** Resolves after `ms`; rejects with the kind `stopped` as soon as `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
   // Node fires at once for delays above 2^31-1 ms, so a longer sleep ends early and the caller sleeps again.
   sleep: (ms, signal) =>
     delay(Math.min(Math.max(ms, 0), 2 ** 31 - 1), undefined, { signal }).catch(() => Promise.reject(stopped(signal))),

@@ -128,7 +128,7 @@ interface LoopActivity {
 
 function countSleepers(clock: Clock, loop: LoopActivity): Clock {
   return {
-    now: () => clock.now(),
+    ...clock,
     sleep(ms, signal) {
       loop.sleepers++;
       return clock.sleep(ms, signal).finally(() => {

@@ -49,9 +49,9 @@ export interface Settlement {
 export interface Budget {
   /** Grants up to `want` requests at once. `kept`: so many of the limit are left unused. */
   take(lane: Lane, want: number, kept?: number): Promise<Taken>;
-  /** Records that the request was answered or given up: it counts for one more window from now. */
+  /** The request was answered or given up: it counts for one more window from now. */
   settle(grant: Grant, settlement: Settlement): Promise<void>;
-  /** Resolves when all that was settled is recorded: a store may record answers with its next statement. */
+  /** Resolves when all that was settled is recorded: a store may record answers with its next statement, or some seconds later. */
   flush(): Promise<void>;
   /** Returns grants that were never sent; they stop counting at once. */
   release(grants: readonly Grant[]): Promise<void>;

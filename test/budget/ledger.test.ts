@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Budget, Grant, Lane } from '../../src/budget/budget.ts';
 import { createLedger, type Ledger } from '../../src/budget/ledger/ledger.ts';
+import { RECORDED_WITHIN_MS } from '../../src/budget/ledger/settle.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type TestDatabase, withDatabase } from '../support/database.ts';
@@ -9,11 +10,9 @@ import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.
 const KEY = 'the-key-itself';
 const SETTLED = { purpose: 'page', status: 200 } as const;
 
-function ledgerOn(
-  database: Database,
-  options: { limit?: number; apiKey?: string; timeoutMs?: number; windowMs?: number } = {},
-): Ledger {
+function ledgerOn(database: Database, options: Partial<Parameters<typeof createLedger>[0]> = {}): Ledger {
   return createLedger({
+    ...options,
     database,
     source: 'shop',
     apiKey: options.apiKey ?? KEY,
@@ -457,5 +456,76 @@ test('sleeping until the wait is over yields a grant', async () => {
     stop.abort();
     await expect(long).rejects.toMatchObject({ kind: 'stopped' });
     expect(clock.sleepers).toBe(0);
+  });
+});
+
+/** What the table says of requests, in the order of their grants. */
+const recorded = async (database: Database) =>
+  (await database.query('select status from sluice.requests order by id')).rows.map(({ status }) => status);
+
+test('an answer that tells nothing new is recorded with the next take, within seconds, or on request', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const ledger = ledgerOn(database, { mayWait: true, clock });
+    const settleNext = async (settlement = {}) => {
+      const [grant] = (await ledger.take('live', 1)).grants as [Grant];
+      await ledger.settle(grant, { ...SETTLED, ...settlement });
+    };
+    await settleNext({ remaining: 99 });
+    expect(await recorded(database)).toEqual([null]);
+    await settleNext();
+    expect(await recorded(database)).toEqual([200, null]);
+    await clock.advance(RECORDED_WITHIN_MS);
+    await ledger.flush();
+    expect(await recorded(database)).toEqual([200, 200]);
+    await settleNext();
+    await ledger.flush();
+    expect(await recorded(database)).toEqual([200, 200, 200]);
+    // It counts from its answer on, not from when it was recorded.
+    const { rows } = await database.query(
+      'select distinct extract(epoch from counts_until - granted_at)::int as s from sluice.requests',
+    );
+    expect(rows).toEqual([{ s: 3600 }]);
+    // What lowers the limit waits for nothing.
+    await settleNext({ remaining: 40 });
+    expect(await recorded(database)).toEqual([200, 200, 200, 200]);
+    expect(await ledger.usage()).toMatchObject({ free: 40 });
+  });
+});
+
+test('an answer that waited takes back nothing that another process has learnt meanwhile', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const [ours, other] = [ledgerOn(database, { mayWait: true, clock }), ledgerOn(database)];
+    const [old] = (await ours.take('live', 1)).grants as [Grant];
+    await ours.settle(old, { ...SETTLED, remaining: 99, limit: 100 });
+    const [newer] = (await other.take('live', 1)).grants as [Grant];
+    await other.settle(newer, { ...SETTLED, remaining: 10, limit: 50 });
+    const known = await other.usage();
+    expect(known).toMatchObject({ limit: 50, withheld: 38, free: 10 });
+    const taken = await ours.take('live', 30);
+    expect(taken.grants).toHaveLength(10);
+    expect(await other.usage()).toMatchObject({ limit: 50, withheld: 38, free: 0 });
+    expect((await recorded(database)).slice(0, 2)).toEqual([200, 200]);
+  });
+});
+
+test('an answer that could not be recorded waits for the next statement', async () => {
+  await withDatabase(async (database, { open }) => {
+    const clock = await createVirtualClock(database);
+    let isDown = false;
+    const pool = await open();
+    const query: Database['query'] = (...given) => (isDown ? Promise.reject(new Error('down')) : pool.query(...given));
+    const ledger = ledgerOn({ ...pool, query }, { mayWait: true, clock });
+    const [grant] = (await ledger.take('live', 1)).grants as [Grant];
+    await ledger.settle(grant, SETTLED);
+    isDown = true;
+    await expect(ledger.take('live', 1)).rejects.toThrow('down');
+    await expect(ledger.flush()).rejects.toThrow('down');
+    isDown = false;
+    await ledger.take('live', 1);
+    expect(await recorded(database)).toEqual([200, null]);
+    await ledger.flush();
+    await pool.close();
   });
 });

@@ -13,6 +13,7 @@ export function createManualClock(): ManualClock {
   let now = Date.parse(`${TODAY}T12:00:00Z`);
   return {
     now: () => now,
+    elapsed: () => now,
     sleep: async ms => {
       now += ms;
     },

@@ -14,6 +14,7 @@ export function manualClock(startMs = Date.UTC(2026, 0, 15, 10)): ManualClock {
   const watchers = new Set<() => void>();
   return {
     now: () => nowMs,
+    elapsed: () => nowMs,
     sleep(ms, signal) {
       return new Promise((resolve, reject) => {
         if (signal?.aborted) return reject(stopped(signal));
@@ -59,6 +60,7 @@ export function autoClock(startMs = Date.UTC(2026, 0, 15, 10)): Clock & { readon
   return {
     slept,
     now: () => nowMs,
+    elapsed: () => nowMs,
     async sleep(ms, signal) {
       if (signal?.aborted) throw stopped(signal);
       slept.push(ms);

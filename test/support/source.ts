@@ -1,7 +1,6 @@
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Budget } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger/ledger.ts';
-import { RECORDED_WITHIN_MS } from '../../src/budget/ledger/settle.ts';
 import { type Clock, HOUR, systemClock } from '../../src/clock.ts';
 import type { Job } from '../../src/engine/job.ts';
 import { type AgendaMemory, newMemory } from '../../src/engine/run/agenda.ts';
@@ -46,7 +45,7 @@ export async function openEngine(
   const { apiKey, url } = sandbox;
   const ledger = createLedger({
     ...{ database, source: 'main', apiKey, limit, windowMs, timeoutMs, clock },
-    recordedWithinMs: RECORDED_WITHIN_MS,
+    mayWait: true,
   });
   return openProductEngine({
     source: 'main',

@@ -104,6 +104,7 @@ export async function createVirtualClock(
   await moved;
   return {
     now: () => now,
+    elapsed: () => now,
     get sleepers() {
       return queue.length;
     },

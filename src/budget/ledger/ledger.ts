@@ -34,33 +34,34 @@ export function createLedger(options: {
   windowMs: number;
   /** The longest a request may take from its grant to the end of its answer. */
   timeoutMs: number;
-  /** An answer that tells nothing new about the limit is recorded so much later at most, or with the next take. Default: at once. */
-  recordedWithinMs?: number;
+  /** An answer that tells nothing new about the limit may wait to be recorded (`RECORDED_WITHIN_MS`). Default: none does. */
+  mayWait?: boolean;
   /** For that delay. */
   clock?: Clock;
 }): Ledger {
-  const { database, source, limit, windowMs, timeoutMs, clock = systemClock, recordedWithinMs = 0 } = options;
+  const { database, source, limit, windowMs, timeoutMs, clock = systemClock, mayWait = false } = options;
   const ledger: LedgerKey = { key: budgetKey(options.apiKey), source, limit, windowMs, timeoutMs };
-  const { settle, takeWaiting, flush } = createSettling(database, ledger, clock);
-  /** The server was seen to count as we do when a request was last granted. */
+  const settling = createSettling(database, ledger, clock);
+  /** As far as is known, the server counts as we do: so it was when asked last, and no answer has said otherwise since. */
   let isPlain = false;
   return {
     async take(lane, want, kept = 0) {
-      const answered = takeWaiting();
-      const settles = answered.length > 0 ? settleParameters(answered, clock.now()) : [];
-      const taken = await take(database, ledger, { lane, want, kept }, settles);
+      const taken = await settling.recordWaiting(answered => {
+        const settles = answered.length > 0 ? settleParameters(answered, clock.elapsed()) : [];
+        return take(database, ledger, { lane, want, kept }, settles);
+      });
       isPlain = taken.isPlain;
       return taken.answer;
     },
     settle(grant, settlement) {
-      const mayWait = isPlain && !isNews(grant, settlement, limit);
-      return settle({ grant, settlement }, mayWait ? recordedWithinMs : 0);
+      isPlain &&= !isNews(grant, settlement, limit);
+      return settling.settle({ grant, settlement }, mayWait && isPlain);
     },
-    flush,
+    flush: () => settling.flush(),
     async release(grants) {
       if (grants.length === 0) return;
       // One that was answered is not given back.
-      await flush();
+      await settling.flush();
       await database.query(RELEASE, [ledger.key, grants.map(grant => grant.id)]);
     },
     usage: () => readUsage(database, ledger),

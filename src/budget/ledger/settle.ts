@@ -8,48 +8,63 @@ import { CLOCK_CTE, type LedgerKey, stateParameters } from './state.ts';
 export interface Answered {
   readonly grant: Grant;
   readonly settlement: Settlement;
-  /** When it came, by the clock of the process (ms); null: it is recorded at once. */
+  /** When it came (`Clock.elapsed`); null: it is recorded at once. */
   readonly at: number | null;
 }
 
-/** In a service, an answer that tells nothing new about the limit is recorded so much later at most. */
+/** An answer that tells nothing new about the limit is recorded so much later at most. */
 export const RECORDED_WITHIN_MS = 5 * SECOND;
 
 /** Records answers: at once, or with the next statement of the key, so that they cost none of their own. Until then they count as under way. */
 export function createSettling(database: Database, ledger: LedgerKey, clock: Clock) {
   const record = createBatch<Answered>(async all => {
-    await database.query(SETTLE, [...stateParameters(ledger), ...settleParameters(all, clock.now())]);
+    await database.query(SETTLE, [...stateParameters(ledger), ...settleParameters(all, clock.elapsed())]);
   });
   let waiting: Answered[] = [];
   let waking: AbortController | undefined;
+  const underWay = new Set<Promise<unknown>>();
 
-  /** What waits, for a statement that records it. */
-  function takeWaiting(): Answered[] {
+  /** Passes on what waits, to be recorded by a statement; it waits again if that fails. */
+  async function recordWaiting<T>(by: (answered: readonly Answered[]) => Promise<T>): Promise<T> {
     waking?.abort();
     waking = undefined;
     const all = waiting;
     waiting = [];
-    return all;
+    const recording = by(all);
+    underWay.add(recording);
+    try {
+      return await recording;
+    } catch (error) {
+      waiting = [...all.filter(({ at }) => at !== null), ...waiting];
+      wakeUp();
+      throw error;
+    } finally {
+      underWay.delete(recording);
+    }
   }
 
-  async function flush(): Promise<void> {
-    await Promise.all(takeWaiting().map(record));
+  const recordNow = () => recordWaiting(async all => void (await Promise.all(all.map(record))));
+
+  function wakeUp(): void {
+    if (waking || waiting.length === 0) return;
+    waking = new AbortController();
+    // Whoever asks next is told why it failed.
+    clock
+      .sleep(RECORDED_WITHIN_MS, waking.signal)
+      .then(recordNow)
+      .catch(() => undefined);
   }
 
   return {
-    takeWaiting,
-    flush,
-    /** `withinMs`: it may wait so long. */
-    settle: async (answered: Omit<Answered, 'at'>, withinMs: number): Promise<void> => {
-      waiting.push({ ...answered, at: withinMs > 0 ? clock.now() : null });
-      if (withinMs === 0) return flush();
-      if (waking) return;
-      waking = new AbortController();
-      // An answer that cannot be recorded counts until its time-out and a window have passed.
-      clock
-        .sleep(withinMs, waking.signal)
-        .then(flush)
-        .catch(() => undefined);
+    recordWaiting,
+    async settle(answered: Omit<Answered, 'at'>, mayWait: boolean): Promise<void> {
+      waiting.push({ ...answered, at: mayWait ? clock.elapsed() : null });
+      if (mayWait) wakeUp();
+      else await recordNow();
+    },
+    async flush(): Promise<void> {
+      if (waiting.length > 0) await recordNow();
+      await Promise.allSettled(underWay);
     },
   };
 }
@@ -89,15 +104,16 @@ export function createBatch<T>(doAll: (items: readonly T[]) => Promise<void>): (
 }
 
 /** The parameters of `settleCtes`. */
-export function settleParameters(all: readonly Answered[], nowMs: number): unknown[] {
+export function settleParameters(all: readonly Answered[], elapsedMs: number): unknown[] {
   const settlements = all.map(({ settlement }) => settlement);
   const newest = all.findLast(({ settlement: { remaining, limit, resetMs, serverWindowMs } }) =>
     [remaining, limit, resetMs, serverWindowMs].some(reported => reported !== undefined),
   );
   const { remaining, limit, serverWindowMs, resetMs } = newest?.settlement ?? {};
+  // While it waited, another process may have learnt more: it can only add to that.
+  const wasNews = newest === undefined || newest.at === null;
   const blocks = settlements.filter(({ blockedForMs }) => blockedForMs !== undefined);
-  // No more than they may wait: a clock that jumps ahead must not end their window.
-  const ago = ({ at }: Answered) => (at === null ? 0 : Math.min(Math.max(nowMs - at, 0), RECORDED_WITHIN_MS));
+  const ago = ({ at }: Answered) => (at === null ? 0 : Math.max(elapsedMs - at, 0));
   return [
     all.map(({ grant }) => grant.id),
     settlements.map(({ purpose }) => purpose),
@@ -105,13 +121,14 @@ export function settleParameters(all: readonly Answered[], nowMs: number): unkno
     settlements.map(({ status }) => status),
     all.map(ago),
     countOf(remaining) ?? null,
-    countOf(limit) ?? null,
+    wasNews ? (countOf(limit) ?? null) : null,
     blocks.length > 0 ? Math.max(...blocks.map(({ blockedForMs = 0 }) => blockedForMs)) : null,
     blocks.every(({ crowded }) => crowded),
     serverWindowMs ?? null,
-    resetMs ?? null,
+    wasNews ? (resetMs ?? null) : null,
     settlements.some(({ status, crowded }) => status === 429 && !crowded),
     newest ? ago(newest) : 0,
+    !wasNews,
   ];
 }
 
@@ -124,8 +141,23 @@ export function settleParameters(all: readonly Answered[], nowMs: number): unkno
  * follow `CLOCK_CTE`, and leave what statements before them read as it was.
  */
 export const settleCtes = (first: number): string => {
-  const [ids, purposes, runs, statuses, ago, remaining, limit, blocked, crowded, over, reset, refused, reportedAgo] =
-    Array.from({ length: 13 }, (_, index) => `$${first + index}`);
+  const [
+    ids,
+    purposes,
+    runs,
+    statuses,
+    ago,
+    remaining,
+    limit,
+    blocked,
+    crowded,
+    over,
+    reset,
+    refused,
+    reportedAgo,
+    onlyAdds,
+  ] = Array.from({ length: 14 }, (_, index) => `$${first + index}`);
+  const held = 'case when b.withheld_until > seen.now then b.withheld else 0 end';
   return `
   answers as materialized (
     select distinct on (id) * from unnest(${ids}::bigint[], ${purposes}::text[], ${runs}::bigint[], ${statuses}::int[], ${ago}::float8[])
@@ -164,15 +196,18 @@ export const settleCtes = (first: number): string => {
     from clock, counting),
   reported as (
     update sluice.budgets b
-    set withheld = case when ${remaining}::int is null then b.withheld else seen.withheld end,
-        withheld_until = case when ${remaining}::int is null then b.withheld_until else seen.withheld_until end,
+    set withheld = case when ${remaining}::int is null then b.withheld
+          when ${onlyAdds}::boolean then greatest(${held}, seen.withheld) else seen.withheld end,
+        withheld_until = case when ${remaining}::int is null or ${onlyAdds}::boolean and seen.withheld <= ${held} then b.withheld_until
+          else seen.withheld_until end,
         server_limit = case when ${limit}::int is null then b.server_limit else seen.server_limit end,
         server_limit_until = case when ${limit}::int is null then b.server_limit_until else seen.until end,
         server_window_ms = seen.over_ms,
         blocked_until = greatest(b.blocked_until, seen.blocked_until)
     from seen
     where b.key = $1 and (
-      (${remaining}::int is not null and (b.withheld > 0 or seen.withheld > 0))
+      (${remaining}::int is not null
+        and case when ${onlyAdds}::boolean then seen.withheld > ${held} else b.withheld > 0 or seen.withheld > 0 end)
       or (${limit}::int is not null and (b.server_limit is not null or seen.server_limit is not null))
       or seen.over_ms is distinct from b.server_window_ms
       or seen.blocked_until is not null)

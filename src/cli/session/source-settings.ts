@@ -1,5 +1,4 @@
 import { createLedger, type Ledger } from '../../budget/ledger/ledger.ts';
-import { RECORDED_WITHIN_MS } from '../../budget/ledger/settle.ts';
 import type { Usage } from '../../budget/ledger/usage.ts';
 import { HOUR, MINUTE } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
@@ -29,7 +28,7 @@ export const plannedOf = (source: SourceConfig, jobs: ReadonlyMap<string, Job>):
 
 /** The ledger of requests of the source's key, shared by all processes. */
 export const openLedger = (database: Database, { name, settings }: OpenSource): Ledger =>
-  createLedger({ ...settings, database, source: name, recordedWithinMs: RECORDED_WITHIN_MS });
+  createLedger({ ...settings, database, source: name, mayWait: true });
 
 /** What is used and left of the request limit; null where the key is not set. */
 export const readUsage = async (database: Database, source: SourceConfig): Promise<Usage | null> =>

@@ -35,10 +35,11 @@ export async function readAgenda(
 ): Promise<(AgendaFacts & AgendaList)[]> {
   const all = await readLists(database, source, jobs);
   const now = await databaseNow(database);
-  const missing = schema === undefined ? null : await readMissing(database, source, schema, all);
-  const lists = all
-    .filter(({ name }) => scheduled.includes(name))
-    .map((list): AgendaList => ({ list, wish: shownWish(now), missing: missing?.get(list.name) ?? [] }));
+  const shown = all.filter(({ name }) => scheduled.includes(name));
+  const missing = schema === undefined ? null : await readMissing(database, source, schema, shown);
+  const lists = shown.map(
+    (list): AgendaList => ({ list, wish: shownWish(now), missing: missing?.get(list.name) ?? [] }),
+  );
   return factsOf(rules, lists, all, now);
 }
 

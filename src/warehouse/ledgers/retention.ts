@@ -28,7 +28,10 @@ export const UNDO_DAYS = 7;
 /** How many days earlier versions and runs are kept in any case: a rewrite names the runs of the 24 hours before it. */
 export const VERSION_DAYS = UNDO_DAYS + 1;
 
-/** Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. Two statements. */
+/**
+ * Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. What is short goes in
+ * one statement; what may be long, in one each, so that what was forgotten stays forgotten if the next takes too long.
+ */
 export async function forgetOldWork(
   db: Db,
   source: string,
@@ -46,11 +49,11 @@ export async function forgetOldWork(
     oldRows('sluice.losses', source, sql`at < ${daysAgo(2)}`),
     oldRows('sluice.rewrites', source, sql`at < ${daysAgo(runDays)}`),
     ...oldRecords(source, kept.quarantine),
-    ...tables.flatMap(table => oldHistory(table, kept.history)),
-    ...(kept.pushes === null ? [] : [oldLines(source, kept.pushes)]),
   ];
   const parts = changes.map((change, index) => sql`${sql.id(`part${index}`)} as (${change})`);
   await sql`with ${sql.join(parts)} select`.execute(db);
+  for (const table of tables) for (const change of oldHistory(table, kept.history)) await change.execute(db);
+  if (kept.pushes !== null) await oldLines(source, kept.pushes).execute(db);
 }
 
 /** Keeps requests for a day, and then how many there were in each minute. SQL: rows of one table become counts of another. */
@@ -67,7 +70,7 @@ async function compactRequests(db: Db, source: string): Promise<void> {
   );
 }
 
-/** Part of the one statement: no two change the same row. SQL: each is a table of cases, or of tables known at run time. */
+/** A statement, or part of one: no two change the same row. SQL: each is a table of cases, or of tables known at run time. */
 type Change = RawBuilder<unknown>;
 
 const oldRows = (table: string, source: string, isOld: Change): Change =>

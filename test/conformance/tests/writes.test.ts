@@ -116,6 +116,7 @@ describe('--write', () => {
   describe('after an unexpected error', () => {
     const broken = {
       now: () => Date.parse('2026-01-15T12:17:00Z'),
+      elapsed: () => 0,
       sleep: () => Promise.reject(new TypeError('The clock broke.')),
     };
     const failing =

@@ -259,6 +259,7 @@ test('a list waits for a session that keeps a lock on its table', async () => {
     let at = 0;
     const clock: Clock = {
       now: () => at,
+      elapsed: () => at,
       async sleep() {
         at += MINUTE;
         await reader.query('rollback');

@@ -169,6 +169,7 @@ const minutes = (work: () => Promise<unknown> = async () => undefined): Clock =>
   let at = 0;
   return {
     now: () => at,
+    elapsed: () => at,
     async sleep() {
       at += MINUTE;
       await work();
