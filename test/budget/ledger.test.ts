@@ -511,10 +511,10 @@ test('an answer that waited takes back nothing that another process has learnt m
 });
 
 test('an answer that could not be recorded waits for the next statement', async () => {
-  await withDatabase(async (database, { open }) => {
+  await withDatabase(async (database, given) => {
     const clock = await createVirtualClock(database);
     let isDown = false;
-    const pool = await open();
+    const pool = await given.open();
     const query: Database['query'] = (...given) => (isDown ? Promise.reject(new Error('down')) : pool.query(...given));
     const ledger = ledgerOn({ ...pool, query }, { mayWait: true, clock });
     const [grant] = (await ledger.take('live', 1)).grants as [Grant];

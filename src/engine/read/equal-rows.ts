@@ -72,7 +72,7 @@ function numbered(rows: readonly Row[]): Row[] {
     const keys = group.map(({ key }) => key).sort((a, b) => ordinalOf(a) - ordinalOf(b));
     return group
       .sort((a, b) => compareTexts(a.extra ?? '', b.extra ?? ''))
-      .map(({ onlyIfNew: _, ...row }, index) => ({ ...row, key: keys[index] as string }));
+      .map(({ onlyIfNew: _held, ...row }, index) => ({ ...row, key: keys[index] as string }));
   });
 }
 
