@@ -23,13 +23,13 @@ const open = (dataDir: string) => openEmbedded({ dataDir, log, settings });
 
 test('what it keeps is removed with its server, and nothing of others in its folder', async () => {
   const dataDir = await makeDataDir();
-  await open(dataDir);
-  const { home, pid } = await embeddedStatus(dataDir);
+  const { url } = await open(dataDir);
+  const { home } = await embeddedStatus(dataDir);
   const theirs = join(dataDir, 'theirs.txt');
   await writeFile(theirs, 'kept');
   await removeEmbedded(dataDir);
   expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'absent' });
-  expect(() => process.kill(pid as number, 0)).toThrow('ESRCH');
+  await expect(ask(url, 'select 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   await expect(stat(home)).rejects.toMatchObject({ code: 'ENOENT' });
   expect(await readdir(dataDir)).toEqual(['theirs.txt']);
   await rm(theirs);
