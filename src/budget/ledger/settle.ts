@@ -24,7 +24,7 @@ export function createSettling(database: Database, ledger: LedgerKey, clock: Clo
   let waking: AbortController | undefined;
   const underWay = new Set<Promise<unknown>>();
 
-  /** Passes on what waits, to be recorded by a statement; it waits again if that fails. */
+  /** Passes on what waits, to be recorded by a statement; it waits for another if that fails. */
   async function recordWaiting<T>(by: (answered: readonly Answered[]) => Promise<T>): Promise<T> {
     waking?.abort();
     waking = undefined;
@@ -36,7 +36,6 @@ export function createSettling(database: Database, ledger: LedgerKey, clock: Clo
       return await recording;
     } catch (error) {
       waiting = [...all.filter(({ at }) => at !== null), ...waiting];
-      wakeUp();
       throw error;
     } finally {
       underWay.delete(recording);
