@@ -2,10 +2,17 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { embeddedStatus, removeEmbedded } from '../../embedded-postgres/embedded-server.ts';
+import { groupBy } from '../../engine/group-by.ts';
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, listed, plural } from '../../service/format.ts';
-import { connectedPrograms, findKept, type Kept, removeKept } from '../../warehouse/database/uninstall.ts';
+import {
+  connectedPrograms,
+  findKept,
+  type Kept,
+  otherDatabases,
+  removeKept,
+} from '../../warehouse/database/uninstall.ts';
 import { table } from '../output/table.ts';
 import { confirm } from '../session/confirm.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
@@ -23,6 +30,8 @@ interface Found extends Kept {
   readonly database: string;
   /** The folder of the embedded server; null with a server of your own. */
   readonly folder: string | null;
+  /** Other databases of the embedded server, which go with it. */
+  readonly databases: readonly { readonly name: string; readonly bytes: number }[];
   /** Files with settings, which stay. */
   readonly files: readonly string[];
 }
@@ -64,7 +73,8 @@ async function find({ settings, jobs }: Session, database: Warehouse, folder: st
     declared,
   );
   const files = [join(process.cwd(), '.env'), ...(settings.sourcesFile === null ? [] : [settings.sourcesFile])];
-  return { database: database.place, folder, ...kept, files: files.filter(file => existsSync(file)) };
+  const databases = folder === null ? [] : await otherDatabases(database.kysely);
+  return { database: database.place, folder, databases, ...kept, files: files.filter(file => existsSync(file)) };
 }
 
 async function refuseOthers(database: Warehouse): Promise<void> {
@@ -83,20 +93,21 @@ async function remove(database: Warehouse, found: Found, dataDir: string): Promi
 }
 
 function whatIs({ terminal }: Session, found: Found, dryRun: boolean): string[] {
-  const { tables, views, schemas, bytes, folder, database } = found;
+  const { tables, views, schemas, bytes, folder, databases, database } = found;
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  const megabytes = `${count(Math.ceil(bytes / 2 ** 20))} MB`;
+  const size = (of: number) => `${count(Math.ceil(of / 2 ** 20))} MB`;
   const lines = [
     ['data', `schema ${schemas.join(', ')}`, `${plural(tables.length, 'table')}, ${plural(rows, 'row')}`],
-    [
+    ...[...groupBy(views, ({ schema }) => schema)].map(([schema, of]) => [
       'views that read it',
-      [...new Set(views.map(({ schema }) => `schema ${schema}`))].join(', '),
-      plural(views.length, 'view'),
-    ],
+      `schema ${schema}`,
+      plural(of.length, 'view'),
+    ]),
     ['bookkeeping', 'schema sluice', 'runs, coverage, requests, quarantine'],
+    ...databases.map(({ name, bytes: of }) => ['another database', name, size(of)]),
     ...(folder === null ? [] : [['embedded Postgres', folder, 'the server and all of its files']]),
   ];
-  const title = `${dryRun ? 'Would be removed' : 'Removed'} from ${database} (${megabytes}):`;
+  const title = `${dryRun ? 'Would be removed' : 'Removed'} from ${database} (${size(bytes)}):`;
   return [title, '', table(terminal.colors, ['what', 'where', 'holds'], lines)];
 }
 

@@ -89,6 +89,14 @@ async function columnOf(db: Db, name: string, column: string): Promise<string[]>
   return rows.map(({ value }) => value);
 }
 
+/** The other databases of the server, such as that of the demo. */
+export async function otherDatabases(db: Db): Promise<{ name: string; bytes: number }[]> {
+  const { rows } = await sql<{ name: string; bytes: number }>`
+    select datname as name, pg_database_size(oid)::float8 as bytes from pg_database
+    where not datistemplate and datname not in (current_database(), 'postgres') order by 1`.execute(db);
+  return rows;
+}
+
 /** Names of the other programs of Sluice that are connected now. */
 export async function connectedPrograms(db: Db, own: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
