@@ -12,7 +12,7 @@ import {
   type Kept,
   otherDatabases,
   removeKept,
-} from '../../warehouse/database/uninstall.ts';
+} from '../../warehouse/erasure/uninstall.ts';
 import { table } from '../output/table.ts';
 import { confirm } from '../session/confirm.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
@@ -54,7 +54,7 @@ async function uninstall(session: Session, { dryRun = false, yes = false }: Opti
   const database = await session.openDatabase();
   const found = await find(session, database, server?.home ?? null);
   if (!dryRun) {
-    await refuseOthers(database);
+    await refuseOthers(database, found);
     const question = `Remove the copy in ${found.folder ?? found.database}, with all history and bookkeeping?`;
     if (!yes) await confirm(session, { name: 'uninstall', question, command: 'sluice uninstall --yes' });
   }
@@ -77,8 +77,10 @@ async function find({ settings, jobs }: Session, database: Warehouse, folder: st
   return { database: database.place, folder, databases, ...kept, files: files.filter(file => existsSync(file)) };
 }
 
-async function refuseOthers(database: Warehouse): Promise<void> {
-  const others = await connectedPrograms(database.kysely, 'sluice uninstall');
+async function refuseOthers(database: Warehouse, { folder }: Found): Promise<void> {
+  // The embedded server goes with all of its databases.
+  const to = folder === null ? 'database' : 'server';
+  const others = await connectedPrograms(database.kysely, 'sluice uninstall', to);
   if (others.length === 0) return;
   throw new SluiceError('failed', `Another process of Sluice uses this database: ${listed(others)}.`, {
     next: 'Stop it, then run this command again. Nothing was removed.',
@@ -111,34 +113,30 @@ function whatIs({ terminal }: Session, found: Found, dryRun: boolean): string[] 
   return [title, '', table(terminal.colors, ['what', 'where', 'holds'], lines)];
 }
 
-function whatStays(
-  { files, webhooks, logins, publications, referring, views, schemas, folder }: Found,
-  schemasLeft: readonly string[],
-): string[] {
-  const isOthers = ({ schema }: { schema: string }) => !schemas.includes(schema);
-  const named = (relations: Found['views']) => relations.map(({ schema, name }) => `${schema}.${name}`).join(', ');
-  const foreign = views.filter(isOthers);
+function whatStays(found: Found, schemasLeft: readonly string[]): string[] {
+  const { files, webhooks, views, schemas, folder } = found;
+  const foreign = views.filter(({ schema }) => !schemas.includes(schema));
   const notes = [
     ...(foreign.length > 0 ? [`Views in other schemas go with the tables that they read: ${named(foreign)}.`] : []),
-    ...(schemasLeft.length > 0
-      ? [`${listed(schemasLeft.map(each => `Schema ${each}`))} stays: something there is not of Sluice.`]
-      : []),
-    ...(folder === null && referring.length > 0
-      ? [`Tables that refer to rows stay, without these foreign keys: ${named(referring)}.`]
-      : []),
-    ...(folder === null && publications.length > 0
-      ? [`Publications stay, without these tables: ${publications.join(', ')}.`]
-      : []),
-    ...(folder === null && logins.length > 0
-      ? [
-          `Logins stay. To remove one, let an administrator run: drop owned by ${logins[0]}; drop role ${logins[0]}; (${plural(logins.length, 'login')}: ${logins.join(', ')})`,
-        ]
-      : []),
+    ...schemasLeft.map(schema => `Schema ${schema} stays: something there is not of Sluice.`),
+    ...(folder === null ? staysOnServer(found) : []),
     ...webhooks.map(url => `The source still sends to ${url}: end that in its administration.`),
     ...(files.length > 0 ? [`Settings stay, with the key of the source: ${files.join(', ')}.`] : []),
   ];
   return notes.length === 0 ? [] : ['', ...notes];
 }
+
+const staysOnServer = ({ referring, publications, logins }: Found): string[] => [
+  ...(referring.length > 0 ? [`Tables that refer to rows stay, without these foreign keys: ${named(referring)}.`] : []),
+  ...(publications.length > 0 ? [`Publications stay, without these tables: ${publications.join(', ')}.`] : []),
+  ...logins.map(
+    login =>
+      `The login ${login} stays. To remove it, let an administrator run: drop owned by ${login}; drop role ${login}`,
+  ),
+];
+
+const named = (relations: Found['views']): string =>
+  relations.map(({ schema, name }) => `${schema}.${name}`).join(', ');
 
 const nextOf = ({ files }: Found, dryRun: boolean): string[] => [
   '',

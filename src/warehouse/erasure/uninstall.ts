@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database, Db } from './database.ts';
+import type { Database, Db } from '../database/database.ts';
 
 /** A table or view, and the schema that it is in. */
 interface Relation {
@@ -97,11 +97,11 @@ export async function otherDatabases(db: Db): Promise<{ name: string; bytes: num
   return rows;
 }
 
-/** Names of the other programs of Sluice that are connected now. */
-export async function connectedPrograms(db: Db, own: string): Promise<string[]> {
+/** Names of the other programs of Sluice that are connected now: to this database, or to any of the server. */
+export async function connectedPrograms(db: Db, own: string, to: 'database' | 'server'): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select distinct application_name as name from pg_stat_activity
-    where datname = current_database() and application_name like 'sluice%' and application_name <> ${own} order by 1`.execute(
+    where (datname = current_database() or ${to === 'server'}) and application_name like 'sluice%' and application_name <> ${own} order by 1`.execute(
     db,
   );
   return rows.map(({ name }) => name);
