@@ -77,18 +77,16 @@ async function take(
 ): Promise<{ answer: Taken; isPlain: boolean }> {
   const { key, source, windowMs, timeoutMs } = ledger;
   const parameters = [...stateParameters(ledger), lane, want, source, kept];
-  let settled = settles.length === 0;
-  for (;;) {
-    const [row] = settled
-      ? (await database.query<TakeRow>(TAKE, parameters)).rows
-      : (await database.query<TakeRow>(SETTLE_AND_TAKE, [...parameters, ...settles])).rows;
-    const sawBefore = !settled;
-    settled = true;
+  for (let first = settles.length > 0; ; first = false) {
+    const { rows } = first
+      ? await database.query<TakeRow>(SETTLE_AND_TAKE, [...parameters, ...settles])
+      : await database.query<TakeRow>(TAKE, parameters);
+    const [row] = rows;
     if (row?.clock_was_ahead) await database.query(CLAMP_TO_CLOCK, [key, row.now, windowMs, timeoutMs]);
     if (!row) await database.query(CREATE_KEY, [key]);
     else if (row.ids) return { answer: granted(row, row.ids), isPlain: row.is_plain };
     // What was settled may have made room, or lowered the limit.
-    else if (row.wait_ms !== null && !sawBefore)
+    else if (row.wait_ms !== null && !first)
       return { answer: deferred(row.wait_ms, row.is_paced), isPlain: row.is_plain };
     // Otherwise another process took grants meanwhile.
   }

@@ -44,8 +44,8 @@ export function createSettling(database: Database, ledger: LedgerKey, clock: Clo
 
   const recordNow = () => recordWaiting(async all => void (await Promise.all(all.map(record))));
 
-  function wakeUp(): void {
-    if (waking || waiting.length === 0) return;
+  function recordSoon(): void {
+    if (waking) return;
     waking = new AbortController();
     // Whoever asks next is told why it failed.
     clock
@@ -58,7 +58,7 @@ export function createSettling(database: Database, ledger: LedgerKey, clock: Clo
     recordWaiting,
     async settle(answered: Omit<Answered, 'at'>, mayWait: boolean): Promise<void> {
       waiting.push({ ...answered, at: mayWait ? clock.elapsed() : null });
-      if (mayWait) wakeUp();
+      if (mayWait) recordSoon();
       else await recordNow();
     },
     async flush(): Promise<void> {

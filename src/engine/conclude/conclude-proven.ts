@@ -70,7 +70,7 @@ export async function concludeProven(
     return null;
   }
   // Rows that the reading lacked may have been deleted since.
-  const known = all.length === 0 ? stored : null;
+  const known = new Map(all.length === 0 ? [[sliceText(slice), stored]] : []);
   const proof = { at: stampMs(startedAt), lacked: lacked.length, pages: end.pages };
   changeCoverage(effects, await proofOf(tx, resourceIn(effects), step, { ...proof, changed: written.changed }, known));
   if (askAgainAt !== null) {
@@ -147,33 +147,31 @@ function leftOutOf({ profile }: Resource, asked: AskedDays, { lacked, shown }: D
   return [...lacked].filter(([, day]) => mayBeLeftOut(asked, day, span, profile)).map(([key]) => key);
 }
 
-/** `known`: stored rows of the whole slice. */
+/** `known`: stored rows of slices that were counted already. */
 async function proofOf(
   tx: Transaction,
   resource: Resource,
   { end: { slice, startedAt } }: Ended<'proven'>,
   { changed, ...proof }: Proof & { readonly changed: ReadonlySet<string> },
-  known: StoredCount | null,
+  known: ReadonlyMap<string, StoredCount>,
 ): Promise<CoverageChange> {
-  const isKnown = (each: Slice) => known !== null && sliceText(each) === sliceText(slice);
-  const countAll = async (slices: readonly Slice[]): Promise<Map<string, StoredCount>> => {
-    const unknown = slices.filter(each => !isKnown(each));
+  const countAll = async (slices: readonly Slice[]): Promise<(each: Slice) => StoredCount> => {
+    const unknown = slices.filter(each => !known.has(sliceText(each)));
     const counts = await countIn(tx, resource, unknown, startedAt);
-    const counted = unknown.map((each, index) => [sliceText(each), counts[index] as StoredCount] as const);
-    return new Map(known === null ? counted : [...counted, [sliceText(slice), known]]);
+    const all = new Map([...known, ...unknown.map((each, index) => [sliceText(each), counts[index]] as const)]);
+    return each => all.get(sliceText(each)) as StoredCount;
   };
   if (slice.by === 'id') {
     // What was never read has no proof to share out by its rows.
     const rests = cutRanges(resource, slice).flatMap(({ range, rest }) => (range.provenAt === null ? [] : rest));
-    const counts = await countAll([...rests, slice]);
-    return proveInterval(resource, slice, new Map([...counts].map(([text, { rows }]) => [text, rows])), {
-      ...proof,
-      changed,
-    });
+    const slices = [...rests, slice];
+    const countOf = await countAll(slices);
+    const rowsOf = new Map(slices.map(each => [sliceText(each), countOf(each).rows]));
+    return proveInterval(resource, slice, rowsOf, { ...proof, changed });
   }
   const parts = partsIn(resource, slice);
-  const counts = await countAll(parts.map(entry => entry.slice));
-  const stored = parts.map(entry => ({ entry, stored: counts.get(sliceText(entry.slice)) as StoredCount }));
+  const countOf = await countAll(parts.map(entry => entry.slice));
+  const stored = parts.map(entry => ({ entry, stored: countOf(entry.slice) }));
   return proveParts(resource, stored, proof);
 }
 

@@ -4,8 +4,8 @@ import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { mayBeCut } from './answer/observe-answer.ts';
 import { fullPage, type PageAnswer } from './fetch/fetch-page.ts';
-import { mayBeCut } from './observe-answer.ts';
 import { capped, type PageReading } from './plan-window.ts';
 import type { End } from './step.ts';
 

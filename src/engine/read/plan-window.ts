@@ -11,7 +11,7 @@ import type { Resource } from '../resource.ts';
 import { type Day, holds, NEWEST, OLDEST, splitWindow, widened } from '../slices/date-windows.ts';
 import { type DateSlice, type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { knownRows } from './observe-answer.ts';
+import { knownRows } from './answer/observe-answer.ts';
 import type { End } from './step.ts';
 
 /** How a slice is read page by page. */

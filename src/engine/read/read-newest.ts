@@ -7,11 +7,11 @@ import type { Resource } from '../resource.ts';
 import { wholeTime } from '../slices/date-windows.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { knownRows, mayBeCut, observeAnswer } from './answer/observe-answer.ts';
+import { parseRows } from './answer/parse-rows.ts';
 import { unproven } from './end-of-reading.ts';
 import { endIfRefused, lengthOf } from './fetch/confirm-end.ts';
 import { fetchPage, firstLimit, type PageAnswer, type Reader } from './fetch/fetch-page.ts';
-import { knownRows, mayBeCut, observeAnswer } from './observe-answer.ts';
-import { parseRows } from './parse-rows.ts';
 import { readPages } from './read-pages.ts';
 import type { Committed, End, Step } from './step.ts';
 

@@ -15,8 +15,17 @@ import type { Observation } from '../profile/observation.ts';
 import { isDistrust, narrows } from '../profile/observe-filter.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { type EqualRows, heldKeys, NO_EQUALS, type PageOfPass, takeEquals } from './answer/equal-rows.ts';
+import {
+  daysAsked,
+  daysIn,
+  observeLength,
+  observeList,
+  observeMiscount,
+  showsFirstRows,
+} from './answer/observe-list.ts';
+import { parseRows } from './answer/parse-rows.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
-import { type EqualRows, heldKeys, NO_EQUALS, type PageOfPass, takeEquals } from './equal-rows.ts';
 import { endIfRefused, fetchBehind } from './fetch/confirm-end.ts';
 import { fetchInOrder, inTurn } from './fetch/fetch-in-order.ts';
 import {
@@ -28,8 +37,6 @@ import {
   type PageAnswer,
   type Reader,
 } from './fetch/fetch-page.ts';
-import { daysAsked, daysIn, observeLength, observeList, observeMiscount, showsFirstRows } from './observe-list.ts';
-import { parseRows } from './parse-rows.ts';
 import type { PageReading } from './plan-window.ts';
 import type { End, Step } from './step.ts';
 

@@ -8,7 +8,7 @@ import type { Entry } from '../slices/coverage-entry.ts';
 import type { Day } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import type { AnswerFields } from './parse-rows.ts';
+import type { AnswerFields } from './answer/parse-rows.ts';
 
 /** One answer of a reading, ready to be committed. The steps of a reading are committed in order. */
 export interface Step {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type EqualRows, NO_EQUALS, takeEquals } from '../../../src/engine/read/equal-rows.ts';
+import { type EqualRows, NO_EQUALS, takeEquals } from '../../../src/engine/read/answer/equal-rows.ts';
 import { contentOf, ordinalOf } from '../../../src/source/paging/row-key.ts';
 import type { Row } from '../../../src/warehouse/rows/write-rows.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseRows } from '../../../src/engine/read/parse-rows.ts';
+import { parseRows } from '../../../src/engine/read/answer/parse-rows.ts';
 import { openResource } from '../../../src/engine/resource.ts';
 import { withDatabase } from '../../support/database.ts';
 import { JOBS } from '../../support/resources.ts';

@@ -6,9 +6,9 @@ import type { Resource } from '../../resource.ts';
 import { isId } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
+import { observeAnswer } from '../answer/observe-answer.ts';
+import { type ParsedRows, parseRows } from '../answer/parse-rows.ts';
 import type { PageAnswer } from '../fetch/fetch-page.ts';
-import { observeAnswer } from '../observe-answer.ts';
-import { type ParsedRows, parseRows } from '../parse-rows.ts';
 import type { Step } from '../step.ts';
 import { type AddressedPage, miscountOf, type Place, placePage } from './place-page.ts';
 

@@ -6,6 +6,7 @@ import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
 import { openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
+import { mayBeCut } from '../answer/observe-answer.ts';
 import { confirmEnd, fetchBehind, lookBehind } from '../fetch/confirm-end.ts';
 import { fetchInOrder, inTurn } from '../fetch/fetch-in-order.ts';
 import {
@@ -18,7 +19,6 @@ import {
   type Reader,
   withoutWaiting,
 } from '../fetch/fetch-page.ts';
-import { mayBeCut } from '../observe-answer.ts';
 import type { Step } from '../step.ts';
 import {
   addressesBehind,

@@ -1,13 +1,13 @@
-import { isObject } from '../../source/answers/json.ts';
-import { isContentKey, isNumberedKey, unreadableKey } from '../../source/paging/row-key.ts';
-import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
-import { groupBy } from '../group-by.ts';
-import { fieldsBesideKey } from '../job.ts';
-import { hasVanished } from '../profile/field-drift.ts';
-import { newFields } from '../profile/observe-rows.ts';
-import type { Resource } from '../resource.ts';
-import type { PageAnswer } from './fetch/fetch-page.ts';
+import { isObject } from '../../../source/answers/json.ts';
+import { isContentKey, isNumberedKey, unreadableKey } from '../../../source/paging/row-key.ts';
+import type { BadRecord } from '../../../warehouse/rows/quarantine.ts';
+import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import { groupBy } from '../../group-by.ts';
+import { fieldsBesideKey } from '../../job.ts';
+import { hasVanished } from '../../profile/field-drift.ts';
+import { newFields } from '../../profile/observe-rows.ts';
+import type { Resource } from '../../resource.ts';
+import type { PageAnswer } from '../fetch/fetch-page.ts';
 
 /** The fields of the records of an answer. */
 export interface AnswerFields {
@@ -58,7 +58,7 @@ export function parseRows(
   for (const [content, group] of groupBy(bare, row => row.key)) {
     let ordinal = 1;
     // Sorted by their unknown fields, so that each gets the same number whatever the order of the answer.
-    for (const row of group.sort((a, b) => compareTexts(a.extra ?? '', b.extra ?? ''))) {
+    for (const row of group.sort(byExtra)) {
       while (seen.has(`${content}/${ordinal}`) || here.has(`${content}/${ordinal}`)) ordinal++;
       here.add(`${content}/${ordinal}`);
       rows.push({ ...row, key: `${content}/${ordinal}` });
@@ -112,4 +112,7 @@ function fieldsOf({ job, profile }: Resource, rows: readonly unknown[], isRelate
   };
 }
 
-export const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** The order in which equal rows without an id are numbered. */
+export const byExtra = ({ extra: a }: Row, { extra: b }: Row): number => compareTexts(a ?? '', b ?? '');
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

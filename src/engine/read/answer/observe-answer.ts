@@ -1,13 +1,13 @@
-import { SluiceError } from '../../errors.ts';
-import { readAgain } from '../../next-steps.ts';
-import { partition } from '../coverage/list.ts';
-import type { Observation } from '../profile/observation.ts';
-import { idsChanged, observePage } from '../profile/observe-page.ts';
-import { looksCut } from '../profile/page-length.ts';
-import { isContentKeyed, type Resource } from '../resource.ts';
-import { within } from '../slices/date-windows.ts';
-import type { Slice } from '../slices/slice.ts';
-import type { PageAnswer } from './fetch/fetch-page.ts';
+import { SluiceError } from '../../../errors.ts';
+import { readAgain } from '../../../next-steps.ts';
+import { partition } from '../../coverage/list.ts';
+import type { Observation } from '../../profile/observation.ts';
+import { idsChanged, observePage } from '../../profile/observe-page.ts';
+import { looksCut } from '../../profile/page-length.ts';
+import { isContentKeyed, type Resource } from '../../resource.ts';
+import { within } from '../../slices/date-windows.ts';
+import type { Slice } from '../../slices/slice.ts';
+import type { PageAnswer } from '../fetch/fetch-page.ts';
 
 /**
  * New facts about the list that an answer shows. `pages`: the list's own page count. `previous`: the preceding page. Throws if

@@ -1,18 +1,18 @@
-import { stampMs } from '../../clock.ts';
-import { isAtStart, type Reading, type ReadingOutcome, type ReadPage } from '../../source/paging/stable-reading.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
-import { observeCounts, observeValueCount } from '../profile/counts.ts';
-import { observeLongest } from '../profile/list-end.ts';
-import type { Observation } from '../profile/observation.ts';
-import { type AskedDays, isDistrust, observeDateFilter, observeValueFilter } from '../profile/observe-filter.ts';
-import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../profile/observe-page.ts';
-import type { Resource } from '../resource.ts';
-import type { Day } from '../slices/date-windows.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
-import type { Task } from '../task/task.ts';
-import type { PageAnswer } from './fetch/fetch-page.ts';
+import { stampMs } from '../../../clock.ts';
+import { isAtStart, type Reading, type ReadingOutcome, type ReadPage } from '../../../source/paging/stable-reading.ts';
+import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import { observeCounts, observeValueCount } from '../../profile/counts.ts';
+import { observeLongest } from '../../profile/list-end.ts';
+import type { Observation } from '../../profile/observation.ts';
+import { type AskedDays, isDistrust, observeDateFilter, observeValueFilter } from '../../profile/observe-filter.ts';
+import { observeGrowth, pagingIgnored, UNTIL_EMPTY } from '../../profile/observe-page.ts';
+import type { Resource } from '../../resource.ts';
+import type { Day } from '../../slices/date-windows.ts';
+import { type Slice, sliceText } from '../../slices/slice.ts';
+import type { Task } from '../../task/task.ts';
+import type { PageAnswer } from '../fetch/fetch-page.ts';
+import { type PageReading, rowsShownLately } from '../plan-window.ts';
 import { observeAnswer } from './observe-answer.ts';
-import { type PageReading, rowsShownLately } from './plan-window.ts';
 
 /** Whether the filter obeys shows with the first rows; the first page may be empty. */
 export const showsFirstRows = ({ pager }: Reading): boolean => pager.pass === 1 && pager.seen.size === 0;

@@ -1,7 +1,7 @@
-import { contentOf, isContentKey, ordinalOf } from '../../source/paging/row-key.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
-import { groupBy } from '../group-by.ts';
-import { compareTexts } from './parse-rows.ts';
+import { contentOf, isContentKey, ordinalOf } from '../../../source/paging/row-key.ts';
+import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import { groupBy } from '../../group-by.ts';
+import { byExtra } from './parse-rows.ts';
 
 /**
  * Rows without an id of one pass over a list, as far as their numbers are not certain yet. Equal rows differ at most in fields that the job does
@@ -70,9 +70,7 @@ const onlyIfNew = (row: Row): Row => ({ ...row, onlyIfNew: true });
 function numbered(rows: readonly Row[]): Row[] {
   return [...groupBy(rows, ({ key }) => contentOf(key)).values()].flatMap(group => {
     const keys = group.map(({ key }) => key).sort((a, b) => ordinalOf(a) - ordinalOf(b));
-    return group
-      .sort((a, b) => compareTexts(a.extra ?? '', b.extra ?? ''))
-      .map(({ onlyIfNew: _held, ...row }, index) => ({ ...row, key: keys[index] as string }));
+    return group.sort(byExtra).map(({ onlyIfNew: _held, ...row }, index) => ({ ...row, key: keys[index] as string }));
   });
 }
 
