@@ -12,6 +12,7 @@ import type { CountedWindow } from './profile/counts.ts';
 import type { LeftOut } from './profile/limited-span.ts';
 import { profileOf, type SourceProfile, UNKNOWN } from './profile/source-profile.ts';
 import { type Strategy, strategyFor } from './profile/strategy.ts';
+import { digestOfDeclaration } from './records/declaration.ts';
 import { declareTable } from './records/declare-table.ts';
 import { createRecordParser } from './records/parse-record.ts';
 import type { Entry } from './slices/coverage-entry.ts';
@@ -26,6 +27,8 @@ export interface Resource extends List {
   readonly name: string;
   readonly table: Table;
   readonly parse: ReturnType<typeof createRecordParser>;
+  /** Of what is declared, as far as it tells which row a record becomes. */
+  readonly declarationDigest: string;
   readonly dates: DateWindow | undefined;
   readonly lagMs: number;
   /** What the list was observed to do; `adopt` replaces it together with the strategy. */
@@ -81,6 +84,7 @@ export function createResource(options: ResourceOptions): Resource {
     name,
     job,
     table,
+    declarationDigest: digestOfDeclaration(job, table, never),
     parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table), never }),
     dates: slicingOf(job, 'date'),
     lagMs,

@@ -4,8 +4,9 @@ import { learnServerWindow, type ServerWindow } from '../budget/server-window.ts
 import { type Clock, HOUR } from '../clock.ts';
 import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
+import type { Verdict } from './answers/classify.ts';
 import { createAddress } from './http/address.ts';
-import { openAgent } from './http/exchange.ts';
+import { openAgent, type Recall } from './http/exchange.ts';
 import { COMMAND_WORDING, type Wording } from './http/wording.ts';
 import { type Meta, readMeta } from './paging/page-count.ts';
 import { createAttempt } from './requests/attempt.ts';
@@ -56,6 +57,10 @@ export type ListAnswer =
       replaced?: number;
       /** The rows are not in the order of the answer. */
       unordered?: true;
+      /** Of the body without its `meta`, where `recall` asked for it. */
+      digest?: string;
+      /** The answer is the one that came before: `rows` is empty, and this reads them. */
+      reread?: () => unknown[];
       grantedAt: string;
       requests: number;
       bytes: number;
@@ -74,12 +79,13 @@ export type OneAnswer =
   | Gone;
 
 export interface Client {
-  /** Requests one page of a list. */
+  /** Requests one page of a list. `recall`: to tell whether the answer is one that came before. */
   list(
     path: string,
     query: Readonly<Record<string, string>>,
     paging: { page?: number | undefined; limit?: number | undefined },
     context: RequestContext,
+    recall?: Recall,
   ): Promise<ListAnswer>;
   /** Requests one record, or one report. */
   get(path: string, context: RequestContext, query?: Readonly<Record<string, string>>): Promise<OneAnswer>;
@@ -151,16 +157,19 @@ export function openClient(options: ClientOptions): Client {
 
 function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
   return {
-    async list(path, query, { page, limit }, context) {
+    async list(path, query, { page, limit }, context, recall) {
       const paging = {
         ...(page !== undefined && { page: String(page) }),
         ...(limit !== undefined && { limit: String(limit) }),
       };
-      const answer = await request({ method: 'GET', path, query: { ...query, ...paging }, expect: 'list' }, context);
+      const asked = { method: 'GET', path, query: { ...query, ...paging }, expect: 'list', recall } as const;
+      const answer = await request(asked, context);
       if (answer.kind === 'gone') return answer;
-      const { body, ...spent } = answer;
+      const { body, reread, ...spent } = answer;
       const meta = readMeta(body.meta);
-      return { ...spent, kind: 'rows', rows: body.data as unknown[], ...(meta && { meta }) };
+      const shown = { ...spent, kind: 'rows', ...(meta && { meta }) } as const;
+      if (reread === undefined) return { ...shown, rows: body.data as unknown[] };
+      return { ...shown, rows: [], reread: () => rowsIn(reread()) };
     },
     async get(path, context, query = {}) {
       const answer = await request({ method: 'GET', path, query, expect: 'record' }, context);
@@ -170,6 +179,12 @@ function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
       return { kind: 'one', record, ...(replaced !== undefined && { replaced }), grantedAt, requests };
     },
   };
+}
+
+/** The rows of a body that showed rows before. */
+function rowsIn(verdict: Verdict): unknown[] {
+  if (verdict.kind !== 'success') throw new Error(`an answer that came before as rows is read as "${verdict.kind}"`);
+  return verdict.body.data as unknown[];
 }
 
 /** True when a request finally failed because of a time-out: asking for fewer rows may help. */

@@ -55,8 +55,23 @@ export function gatherDates(list: List, best: Window, due: readonly Entry[], don
   let last = first;
   const fits = (entry: Window | undefined) => rows + rowsOf(entry) <= most;
   // Older neighbours first: what is newer was read before.
-  while (fits(windows[first - 1]) && meets(windows[first - 1], windows[first])) rows += rowsOf(windows[--first]);
-  while (fits(windows[last + 1]) && meets(windows[last], windows[last + 1])) rows += rowsOf(windows[++last]);
+  const extend = (joins: (entry: Window) => boolean) => {
+    for (
+      let next = windows[first - 1];
+      next && joins(next) && fits(next) && meets(next, windows[first]);
+      next = windows[first - 1]
+    )
+      rows += rowsOf(windows[--first]);
+    for (
+      let next = windows[last + 1];
+      next && joins(next) && fits(next) && meets(windows[last], next);
+      next = windows[last + 1]
+    )
+      rows += rowsOf(windows[++last]);
+  };
+  // What was read together is asked for together again, so that the same answers may come; further ones only where much room is left.
+  extend(({ provenAt }) => provenAt !== null && provenAt === best.provenAt);
+  if (first === last || rows < most / 2) extend(() => true);
   if (first === last) return alone;
   const [{ slice: older }, { slice: newer }] = [windows[first] as Window, windows[last] as Window];
   return { ...single({ by: 'date', from: older.from, to: newer.to }), gathered: true };

@@ -3,6 +3,7 @@ import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { rollbackTo, savepoint, type Transaction } from '../../warehouse/database/database.ts';
 import { keepCount } from '../../warehouse/ledgers/orders.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
+import { keepAnswers, type ShownAnswer, stillStored } from '../../warehouse/rows/known-answers.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { holdLosses } from '../changes/hold-losses.ts';
 import { noteDrift } from '../changes/note-drift.ts';
@@ -25,13 +26,29 @@ export async function writeSteps(
   options: { rowByRow: boolean },
 ): Promise<Map<Step, Committed>> {
   const results = new Map<Step, Committed>();
-  for (const step of steps) await rememberStep(tx, effects, step);
+  const given = await rereadWhereOther(tx, effects, steps);
+  for (const step of given) await rememberStep(tx, effects, step);
   // The writes of a task that only compares are rolled back; the other steps are written together.
-  for (const [reportOnly, group] of groupBy(steps, step => step.task.reportOnly)) {
+  for (const [reportOnly, group] of groupBy(given, step => step.task.reportOnly)) {
     const write = reportOnly ? compareSteps : storeSteps;
     await write(tx, effects, group, { ...options, results });
   }
-  return results;
+  return new Map(steps.map((step, index) => [step, results.get(given[index] as Step) as Committed]));
+}
+
+/** The steps as they are to be written: an answer that came before counts only as long as its rows are stored as it showed them. */
+async function rereadWhereOther(
+  tx: Transaction,
+  { resource }: TransactionEffects,
+  steps: readonly Step[],
+): Promise<readonly Step[]> {
+  const known = steps.flatMap(step => (step.known ? [{ ...step.known, step }] : []));
+  const isStored = await stillStored(tx.alone, resource.table, known);
+  const changed = new Map(known.filter((_, index) => !isStored[index]).map(({ step, instead }) => [step, instead]));
+  return steps.map(step => {
+    const instead = changed.get(step);
+    return instead ? { ...step, ...instead(), known: undefined } : step;
+  });
 }
 
 type Options = { readonly rowByRow: boolean; readonly results: Map<Step, Committed> };
@@ -103,7 +120,17 @@ async function storeSteps(
     if (observed) remember(effects, step.task, observed);
     await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
   }
+  await keepAnswers(
+    tx,
+    placeOf(resource),
+    resource.table,
+    steps.flatMap(step => toKeep(step, written)),
+  );
 }
+
+/** The answer, if all of its rows are stored as it shows them. */
+const toKeep = ({ keep }: Step, { refused, otherwise }: WrittenRows): ShownAnswer[] =>
+  keep === undefined || keep.keys.some(key => refused.has(key) || otherwise.has(key)) ? [] : [keep];
 
 /** Writes the rows to see what would change, and rolls back. Of the rest, only new sizes and splits of slices are kept. */
 async function compareSteps(
@@ -172,6 +199,8 @@ function takeChanges(
 
 function countStep(counts: Counts, step: Step): void {
   counts.requests += step.requests;
-  counts.rowsRead += step.rows.length + step.bad.length;
+  const known = step.known?.keys.length ?? 0;
+  counts.rowsRead += step.rows.length + step.bad.length + known;
+  counts.unchanged += known;
   counts.replaced += step.replaced ?? 0;
 }

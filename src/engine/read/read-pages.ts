@@ -16,6 +16,7 @@ import { isDistrust, narrows } from '../profile/observe-filter.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { type EqualRows, heldKeys, NO_EQUALS, type PageOfPass, takeEquals } from './answer/equal-rows.ts';
+import { recalled } from './answer/known-rows.ts';
 import {
   daysAsked,
   daysIn,
@@ -49,7 +50,9 @@ const RULES = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: MOST_PAGES
 export async function* readPages(reader: Reader, task: Task, plan: PageReading): AsyncGenerator<Step> {
   const { resource } = task;
   const { slice, query } = plan;
-  const question: ListQuery = { reader, task, slice, query };
+  const isProof = slice.by === 'date' || slice.by === 'whole';
+  const known = isProof && !plan.measures ? await reader.recall(resource, slice, query) : null;
+  const question: ListQuery = { reader, task, slice, query, known };
   const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
   const reading = startReading({ ...RULES, limit: firstLimit(reader, resource) }, stored);
   let progress: ReadSoFar = { reading, first: null, days: null, equals: NO_EQUALS, droppedRequests: 0 };
@@ -129,7 +132,8 @@ function takeAnswer(
     release();
     return { progress: { ...progress, reading: read.reading, droppedRequests: requests }, step: null };
   }
-  const shown = read.taken.isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;
+  const { isDuplicate } = read.taken;
+  const shown = isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;
   const days = withDays(progress.days, daysIn(plan, parsed.rows));
   const asked = outcome === null ? undefined : daysAsked(plan);
   const learnt = [
@@ -149,7 +153,8 @@ function takeAnswer(
     task,
     slice: plan.slice,
     rows: written,
-    held: heldKeys(equals),
+    ...(isDuplicate ? {} : recalled(resource, answer, parsed)),
+    ...(answer.known ? {} : { held: heldKeys(equals) }),
     bad: shown.bad,
     replaced: shown.replaced,
     fields: parsed.fields,

@@ -1,4 +1,5 @@
 import type { Position, Reached } from '../../source/paging/stable-reading.ts';
+import type { KnownAnswer, ShownAnswer } from '../../warehouse/rows/known-answers.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { Row } from '../../warehouse/rows/write-rows.ts';
 import type { Edge, Observation } from '../profile/observation.ts';
@@ -17,8 +18,12 @@ export interface Step {
   /** The slice being read. It names the reading in the cursor. */
   readonly slice: Slice;
   readonly rows: readonly Row[];
-  /** Keys of rows that the reading has shown and will write later. Default: none. */
+  /** Keys of rows that the reading has shown, and that the step does not write: those of `known`, and those that it will write later. Default: none. */
   readonly held?: readonly string[];
+  /** The answer is one that came before: its rows need not be written where they are stored as it showed them. */
+  readonly known?: KnownRows | undefined;
+  /** The answer is to be known when it comes again, if all of its rows are stored as it shows them. */
+  readonly keep?: ShownAnswer | undefined;
   readonly bad: readonly BadRecord[];
   /** How many of both came with invalid bytes. Default 0. */
   readonly replaced?: number;
@@ -43,6 +48,12 @@ export interface Step {
   readonly isAwaited?: boolean;
   /** What is known from now on of slices that were read beside the step's own. */
   readonly beside?: readonly Entry[];
+}
+
+/** The rows of an answer that came before, in place of those of the step. */
+export interface KnownRows extends Pick<KnownAnswer, 'keys' | 'checksum'> {
+  /** What the step is where something else is stored by now. */
+  readonly instead: () => Pick<Step, 'rows' | 'bad' | 'replaced' | 'fields' | 'held' | 'keep'>;
 }
 
 export type End =

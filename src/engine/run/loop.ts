@@ -11,6 +11,7 @@ import { clampToClock } from '../../warehouse/rows/clamp-to-clock.ts';
 import { createCommitter } from '../apply/committer.ts';
 import { othersAnswering } from '../read/fetch/absent-list.ts';
 import type { Reader } from '../read/fetch/fetch-page.ts';
+import { createRecall } from '../read/fetch/recall.ts';
 import { refreshResources } from '../resource.ts';
 import { type Task, update } from '../task/task.ts';
 import { openAgenda } from './agenda.ts';
@@ -67,11 +68,13 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   const admissions = createAdmissions(engine.concurrency);
   const linked = linkSignals([signal, abort.signal]);
   const over = linked.signal;
+  const recall = createRecall(engine.database.kysely, engine.timeZone);
   const readerOf = (lane: Lane): Reader => ({
     client: engine.client,
     pageSize: engine.pageSize,
     ahead: engine.concurrency,
     signal: over,
+    recall,
     admit: admissions[lane === 'live' ? 'live' : 'others'],
     othersAnswering: (list, at) => othersAnswering(list, engine.resources, { at, begunAt }),
   });

@@ -24,10 +24,18 @@ export interface HttpAnswer extends BodyText {
  * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
  * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410; `instead` is what the address of a record
  * says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer; absent if
- * there are no such bytes. `unordered`: `data` is a list, but not in the order of the answer.
+ * there are no such bytes. `unordered`: `data` is a list, but not in the order of the answer. `digest`: of the body, where it was asked for;
+ * `reread`: it is the one that came before, of which `body` holds only the `meta`, and this reads all of it.
  */
 export type Verdict =
-  | { kind: 'success'; body: Record<string, unknown>; replaced?: number; unordered?: true }
+  | {
+      kind: 'success';
+      body: Record<string, unknown>;
+      replaced?: number;
+      unordered?: true;
+      digest?: string;
+      reread?: () => Verdict;
+    }
   | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }

@@ -4,6 +4,7 @@ import { Agent, buildConnector, type Dispatcher, request } from 'undici';
 import { withAnySignal } from '../../any-signal.ts';
 import { SECOND } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
+import { digestBody } from '../answers/body-digest.ts';
 import type { HttpAnswer } from '../answers/classify.ts';
 import { decodeText } from '../answers/text.ts';
 
@@ -18,10 +19,30 @@ export interface ExchangeOptions {
   /** For the whole exchange, to the last byte. */
   timeoutMs: number;
   maxBodyBytes: number;
+  recall?: Recall | undefined;
+}
+
+/** Tells whether a body is one that came before. */
+export interface Recall {
+  /** All that its rows depend on beside its bytes. */
+  readonly seed: string;
+  /** Of the body that came before; absent where none is known. */
+  readonly digest?: string | undefined;
 }
 
 export type Exchange =
-  | ({ kind: 'answer'; bytes: number } & HttpAnswer)
+  /** `digest`: only where `recall` asked for it, and the body can be told by it. */
+  | ({ kind: 'answer'; bytes: number; digest?: string } & HttpAnswer)
+  /** The body that came before, but for its `meta`; `decode` reads it all the same. */
+  | {
+      kind: 'known';
+      status: number;
+      headers: HttpAnswer['headers'];
+      bytes: number;
+      meta: unknown;
+      digest: string;
+      decode: () => HttpAnswer;
+    }
   | { kind: 'too large'; status: number; headers: HttpAnswer['headers'] }
   | { kind: 'aborted' }
   /** `timedOut`: the request may have been sent, and no complete answer came in time. */
@@ -101,7 +122,14 @@ async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promi
   const { bytes, whole } = await readBody(response, options.maxBodyBytes);
   const decoded = whole ? await decode(bytes, headers['content-encoding'], options.maxBodyBytes) : undefined;
   if (decoded === undefined) return { kind: 'too large', status, headers };
-  return { kind: 'answer', status, headers, ...decodeText(decoded, headers['content-type']), bytes: decoded.length };
+  const type = headers['content-type'];
+  const decodeBody = (): HttpAnswer => ({ status, headers, ...decodeText(decoded, type) });
+  const { recall } = options;
+  const found = recall ? digestBody(decoded, `${recall.seed} ${String(type)}`) : null;
+  const bytesRead = { bytes: decoded.length, ...(found && { digest: found.digest }) };
+  if (found && found.digest === recall?.digest)
+    return { kind: 'known', status, headers, ...bytesRead, ...found, decode: decodeBody };
+  return { kind: 'answer', ...decodeBody(), ...bytesRead };
 }
 
 /** The status alone classifies an error, so a body that breaks off, hangs or cannot be decoded does no harm. */

@@ -9,7 +9,7 @@ import type { Expected } from '../answers/envelope.ts';
 import { parseRateHeaders } from '../answers/rate-limit.ts';
 import { shorten } from '../answers/text.ts';
 import type { Address } from '../http/address.ts';
-import { describeFailure, type Exchange, exchange } from '../http/exchange.ts';
+import { describeFailure, type Exchange, exchange, type Recall } from '../http/exchange.ts';
 import { stoppedInFlight } from './outcome-errors.ts';
 import { BLOCKED, retryDelayMs } from './retry.ts';
 
@@ -22,6 +22,7 @@ export interface Call {
   /** With `auth: 'query'` it holds the key and is never shown. */
   readonly url: string;
   readonly body: string | undefined;
+  readonly recall?: Recall | undefined;
 }
 
 /** The result of one attempt. */
@@ -87,6 +88,7 @@ export function createAttempt(options: AttemptOptions): SendAttempt {
         signals: [context.beforeSending ? undefined : context.signal, closing],
         timeoutMs: options.timeoutMs,
         maxBodyBytes: options.maxBodyBytes,
+        recall: call.recall,
       });
       const verdict = verdictOf(outcome, call, grant, options);
       if (verdict.kind !== 'retry') place.report('served');
@@ -105,21 +107,28 @@ export function createAttempt(options: AttemptOptions): SendAttempt {
         verdict,
         status,
         sent,
-        bytes: outcome.kind === 'answer' ? outcome.bytes : 0,
+        bytes: 'bytes' in outcome ? outcome.bytes : 0,
         grantedAt: grant.grantedAt,
         ...(outcome.kind === 'failed' && { cause: causeOf(outcome, address.hide) }),
       };
     });
 }
 
-const statusOf = (outcome: Exchange): number | null =>
-  outcome.kind === 'answer' || outcome.kind === 'too large' ? outcome.status : null;
+const statusOf = (outcome: Exchange): number | null => ('status' in outcome ? outcome.status : null);
 
 function verdictOf(outcome: Exchange, call: Call, { unused }: Grant, options: AttemptOptions): Verdict {
   const { address, clock, windowMs, timeoutMs, maxBodyBytes } = options;
   switch (outcome.kind) {
-    case 'answer':
-      return fitToShow(classify(outcome, call.expect, { nowMs: clock.now(), windowMs, unused }), address.hide);
+    case 'answer': {
+      const verdict = classify(outcome, call.expect, { nowMs: clock.now(), windowMs, unused });
+      if (verdict.kind === 'success' && outcome.digest !== undefined) return { ...verdict, digest: outcome.digest };
+      return fitToShow(verdict, address.hide);
+    }
+    case 'known': {
+      const { meta, digest, decode } = outcome;
+      const known = { nowMs: clock.now(), windowMs, unused };
+      return { kind: 'success', body: { meta }, digest, reread: () => classify(decode(), call.expect, known) };
+    }
     case 'too large': {
       const what = `HTTP ${outcome.status} with a body of more than ${maxBodyBytes} bytes`;
       return { kind: 'retry', what, asks: 'less' };
@@ -141,7 +150,7 @@ function settlementOf(
 ): Settlement {
   const { purpose, runId } = context;
   const known = { purpose, ...(runId !== undefined && { runId }) };
-  if (outcome.kind !== 'answer' && outcome.kind !== 'too large') return { ...known, status: null };
+  if (!('headers' in outcome)) return { ...known, status: null };
   const { limit, remaining, resetMs } = parseRateHeaders(outcome.headers, { nowMs: clock.now(), windowMs });
   const { refusal, minimumMs } = verdict.kind === 'retry' ? verdict : {};
   // A pause that is asked for because of too many requests at once is not made longer.

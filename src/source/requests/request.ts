@@ -2,8 +2,10 @@ import { setMaxListeners } from 'node:events';
 import { withAnySignal } from '../../any-signal.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
+import type { Verdict } from '../answers/classify.ts';
 import type { Expected } from '../answers/envelope.ts';
 import type { Address } from '../http/address.ts';
+import type { Recall } from '../http/exchange.ts';
 import type { Wording } from '../http/wording.ts';
 import type { AttemptContext, Call, SendAttempt } from './attempt.ts';
 import { exhausted, rejected, unknownBefore } from './outcome-errors.ts';
@@ -17,6 +19,8 @@ export interface SourceRequest {
   body?: unknown;
   /** What `data` must be for the answer to count as a success. Default `any`. */
   expect?: Expected;
+  /** To tell whether the answer is one that came before. Default: that is not looked at. */
+  recall?: Recall | undefined;
 }
 
 export interface RequestContext extends AttemptContext {
@@ -42,6 +46,9 @@ export type Answer =
       replaced?: number;
       /** `data` is a list, but not in the order of the answer. */
       unordered?: true;
+      /** See `Verdict`. */
+      digest?: string;
+      reread?: () => Verdict;
       grantedAt: string;
       requests: number;
       bytes: number;
@@ -128,5 +135,6 @@ function prepare(request: SourceRequest, address: Address): Call {
     label: address.hide(`${request.method} ${request.path}${search && `?${search}`}`),
     url: address.url(request.path, query),
     body: request.body === undefined ? undefined : JSON.stringify(request.body),
+    recall: request.recall,
   };
 }

@@ -21,6 +21,19 @@ interface PostgresTypes {
  * words), then `null` where it may be null, `default` where an insert may omit it, `identity` where only Postgres sets it.
  */
 export const BOOKKEEPING_TABLES = {
+  'sluice.answers': {
+    source: 'text',
+    resource: 'text',
+    query: 'text',
+    rows_before: 'integer',
+    page: 'integer',
+    rows_asked: 'integer',
+    digest: 'text',
+    fields: 'text',
+    keys: 'text',
+    checksum: 'text',
+    kept_at: 'timestamp with time zone default',
+  },
   'sluice.budgets': {
     key: 'text',
     blocked_until: 'timestamp with time zone null',

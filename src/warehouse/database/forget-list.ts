@@ -3,6 +3,7 @@ import type { Db } from './database.ts';
 
 const FORGOTTEN = [
   'sluice.coverage',
+  'sluice.answers',
   'sluice.row_windows',
   'sluice.missing',
   'sluice.held',

@@ -25,6 +25,9 @@ type HistoryOf = readonly { readonly schema: string; readonly name: string; read
 /** How many days a rewrite stays open: until then, what its runs replaced can be restored. */
 export const UNDO_DAYS = 7;
 
+/** How many days an answer is known for. */
+const ANSWER_DAYS = 30;
+
 /** How many days earlier versions and runs are kept in any case: a rewrite names the runs of the 24 hours before it. */
 export const VERSION_DAYS = UNDO_DAYS + 1;
 
@@ -48,6 +51,8 @@ export async function forgetOldWork(
     // The loss limit looks back one day.
     oldRows('sluice.losses', source, sql`at < ${daysAgo(2)}`),
     oldRows('sluice.rewrites', source, sql`at < ${daysAgo(runDays)}`),
+    // Those of pages and filters that are not asked for any more; the others come again.
+    oldRows('sluice.answers', source, sql`kept_at < ${daysAgo(ANSWER_DAYS)}`),
     ...oldRecords(source, kept.quarantine),
   ];
   const parts = changes.map((change, index) => sql`${sql.id(`part${index}`)} as (${change})`);

@@ -45,6 +45,8 @@ export interface WriteResult {
   revived: string[];
   /** By key: the columns and child fields that hold something, and that the row would empty. */
   losing: Map<string, readonly string[]>;
+  /** Rows that are stored otherwise than given: a newer answer brought them. */
+  otherwise: string[];
 }
 
 /** Rows per statement. 1000 give 85k rows/s on two connections; smaller batches lose a third, larger ones gain nothing. */
@@ -61,11 +63,19 @@ export async function writeRows(
   rows: readonly Row[],
   context: WriteContext,
 ): Promise<WriteResult> {
-  const result: WriteResult = { inserted: [], updated: [], unchanged: 0, revived: [], losing: new Map() };
+  const result: WriteResult = {
+    inserted: [],
+    updated: [],
+    unchanged: 0,
+    revived: [],
+    losing: new Map(),
+    otherwise: [],
+  };
   // Grant times are texts that sort chronologically.
   const latest = new Map<string, Row>();
   for (const row of rows) {
     const other = latest.get(row.key);
+    if (other !== undefined && !isSame(row, other)) result.otherwise.push(row.key);
     if (other === undefined || supersedes(row, other)) latest.set(row.key, row);
   }
   const given = [...latest.values()];
@@ -79,12 +89,17 @@ export async function writeRows(
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
     for (const [key, fields] of written.losing) result.losing.set(key, fields);
+    result.otherwise.push(...written.otherwise);
     result.unchanged += batch.rows.length - written.inserted.length - written.updated.length - written.losing.length;
     if (written.returned.length > 0)
       result.revived.push(...(await reviveRows(tx, table, context.resource, written.returned)));
   }
   return result;
 }
+
+/** Whether both say the same of their row. */
+const isSame = (row: Row, other: Row): boolean =>
+  JSON.stringify({ ...row, readAt: null }) === JSON.stringify({ ...other, readAt: null });
 
 /** The rows that are not stored as they are: by their hashes, or by all their columns where there are none. */
 async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
@@ -209,7 +224,13 @@ async function writeBatch(
   batch: Batch,
   altered: ReadonlySet<string>,
   context: WriteContext,
-): Promise<{ inserted: string[]; updated: string[]; returned: string[]; losing: [string, string[]][] }> {
+): Promise<{
+  inserted: string[];
+  updated: string[];
+  returned: string[];
+  losing: [string, string[]][];
+  otherwise: string[];
+}> {
   const target = sql.id(table.schema, table.name);
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
@@ -234,18 +255,17 @@ async function writeBatch(
       ? sql`coalesce(${sql.ref(`i.${updatedAt}`)} < ${sql.ref(`t.${updatedAt}`)}
           and t._synced_at > i._read_at - make_interval(secs => ${lagMs / 1000}::float8), false)`
       : sql`false`;
+  const differs = sql`c.known and c.is_other and not c.is_kept`;
   const spares = emptied.length > 0;
   const fields = emptied.map(({ field, loses }) => sql`case when ${loses} then ${field}::text end`);
   const lost = spares
     ? sql`, lost as materialized (
         select * from (select c.${key}, array_remove(array[${sql.join(fields)}], null) as fields
           from compared c, ${stored(table, 'c')}
-          where c.known and c.differs and c.known_read_at <= c._read_at) l
+          where ${differs} and c.known_read_at <= c._read_at) l
         where cardinality(fields) > 0)`
     : sql``;
-  const isWritten = spares
-    ? sql`c.known and c.differs and not exists (select from lost l where l.${key} = c.${key})`
-    : sql`c.known and c.differs`;
+  const isWritten = spares ? sql`${differs} and not exists (select from lost l where l.${key} = c.${key})` : differs;
   const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
 
   const { rows } = await sql<{
@@ -254,13 +274,15 @@ async function writeBatch(
     updated: string[] | null;
     returned: string[] | null;
     losing: [string, string[]][] | null;
+    otherwise: string[] | null;
   }>`
     with moment as materialized (select sluice.now() as now),
     input as (
       select * from ${unnested(input)}
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        not ${isFlagged('_only_if_new')} and not ${isOlder} and (${isFlagged('_altered')} or (${refs('t', compared)}) is distinct from (${refs('i', compared)})) as differs
+        ${isFlagged('_only_if_new')} or ${isOlder} as is_kept,
+        ${isFlagged('_altered')} or (${refs('t', compared)}) is distinct from (${refs('i', compared)}) as is_other
       from input i left join ${stored(table, 'i')} on true
     ) ${lost}, kept as (
       ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId })}
@@ -278,10 +300,17 @@ async function writeBatch(
         on h.resource = ${context.resource} and h.key = i.${key}::text and h.ended_by = 'deleted'
     )
     select a.all, case when not a.all then (select array_agg(${key}::text) from inserted) end as inserted,
-      (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from returned) as returned, ${losing} as losing
+      (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from returned) as returned, ${losing} as losing,
+      (select array_agg(${key}::text) from compared c where c.known and c.is_other and (c.is_kept or c.known_read_at > c._read_at)) as otherwise
     from (select count(*) = ${batch.rows.length}::int as all from inserted) a`.execute(tx);
   const row = rows[0];
   // In a first load all of them are new: their keys need not come back.
   const inserted = row?.all ? batch.rows.map(({ key }) => key) : (row?.inserted ?? []);
-  return { inserted, updated: row?.updated ?? [], returned: row?.returned ?? [], losing: row?.losing ?? [] };
+  return {
+    inserted,
+    updated: row?.updated ?? [],
+    returned: row?.returned ?? [],
+    losing: row?.losing ?? [],
+    otherwise: row?.otherwise ?? [],
+  };
 }

@@ -3,6 +3,7 @@ import type { Exchange } from '../../../src/source/http/exchange.ts';
 
 /** The fault of `sluice sandbox --faults` that an unusable result shows. Names joined by `|` cannot be distinguished. */
 export function classifyFault(result: Exchange, url: string): string {
+  if (result.kind === 'known') return 'known';
   if (result.kind === 'too large') return result.headers['content-encoding'] === 'gzip' ? 'huge-gzip' : 'huge';
   if (result.kind === 'aborted') return 'stopped';
   if (result.kind === 'failed') {

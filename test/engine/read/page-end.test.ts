@@ -73,6 +73,7 @@ async function readAll(habits: Habits, ahead: number, traits: Record<string, str
     signal: new AbortController().signal,
     admit: async ask => ({ value: await ask(), release: () => undefined }),
     othersAnswering: () => [],
+    recall: async () => null,
   };
   const task = createTask({
     kind: 'sync',

@@ -464,6 +464,14 @@ const SEEDS: readonly Regression[] = [
     given: { variants: { paging: 'no-meta', 'null-rows': 'yes', 'behind-end': 'past-end' } },
     was: 'windows without a count were gathered into readings of several pages, which cannot add up, and then read day by day',
   },
+  {
+    seed: 633,
+    given: {
+      variants: { pages: 'thinned', 'behind-end': 'first-page', 'customer-address': '403' },
+      others: ['orders', 'quotes'],
+    },
+    was: 'a range of ids that began behind a page with fewer rows than asked for was never reached by readings of one answer',
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */

@@ -90,6 +90,7 @@ test('writing the same rows again writes nothing and locks nothing', async () =>
             unchanged: rows.length,
             revived: [],
             losing: new Map(),
+            otherwise: [],
           });
           expect([await contentOf(database), await marksOf(database)]).toEqual(before);
         },

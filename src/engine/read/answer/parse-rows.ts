@@ -25,6 +25,8 @@ export interface ParsedRows {
   /** Keys of `rows` and `bad`. */
   readonly keys: string[];
   readonly fields: AnswerFields;
+  /** Fields that rows of the list carry, those of the answer included. */
+  readonly listed: ReadonlySet<string>;
   /** The key of the last row as it came. */
   readonly last: string | null;
 }
@@ -36,11 +38,12 @@ export interface ParsedRows {
  */
 export function parseRows(
   resource: Resource,
-  answer: Pick<PageAnswer, 'rows' | 'grantedAt' | 'replaced'>,
+  answer: Pick<PageAnswer, 'rows' | 'grantedAt' | 'replaced' | 'known'>,
   seen: { has(key: string): boolean },
   shown: { has(key: string): boolean } = seen,
   isRelated = false,
 ): ParsedRows {
+  if (answer.known) return withoutNews(answer.known.keys);
   const rows: Row[] = [];
   const bad: BadRecord[] = [];
   const bare: Row[] = [];
@@ -72,9 +75,21 @@ export function parseRows(
     replaced: answer.replaced ?? 0,
     keys: [...here],
     fields: { unknown, omitted },
+    listed,
     last: last === null ? null : lastShown(last, here, seen),
   };
 }
+
+/** Of an answer that came before: its rows have taught what they can teach. */
+const withoutNews = (keys: readonly string[]): ParsedRows => ({
+  rows: [],
+  bad: [],
+  replaced: 0,
+  keys: [...keys],
+  fields: { unknown: new Set(), omitted: [] },
+  listed: new Set(),
+  last: keys.at(-1) ?? null,
+});
 
 /** The key of the last row; of equal rows without an id, that of the last one shown: one more of them moves the end. */
 function lastShown(key: string, here: { has(key: string): boolean }, seen: { has(key: string): boolean }): string {

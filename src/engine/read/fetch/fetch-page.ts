@@ -1,6 +1,7 @@
 import { stampMs } from '../../../clock.ts';
 import { isKind, type SluiceError } from '../../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../../source/client.ts';
+import type { KnownAnswer } from '../../../warehouse/rows/known-answers.ts';
 import { holdsNothing, holdsRows, type List, pageSize } from '../../coverage/list.ts';
 import { believedMeta, promisedPages } from '../../profile/counts.ts';
 import type { Refused } from '../../profile/observed-page.ts';
@@ -9,6 +10,7 @@ import type { Resource } from '../../resource.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import { stopsSource, type Task } from '../../task/task.ts';
 import { nothingAnswered, orAbsent, unanswered } from './absent-list.ts';
+import type { KnownAnswers, Recall } from './recall.ts';
 
 /** What readings need from the loop that runs them. */
 export interface Reader {
@@ -20,6 +22,7 @@ export interface Reader {
   readonly signal: AbortSignal;
   /** Other lists that were answered lately, as of this moment (epoch ms): where there are any, a 404 does not mean that the address is wrong. */
   readonly othersAnswering: (list: List, at: number) => readonly Resource[];
+  readonly recall: Recall;
   /** Waits while too many answers are uncommitted, then runs `ask`. The answer counts as uncommitted until it is released. */
   readonly admit: <T>(ask: () => Promise<T>) => Promise<{ value: T; release: () => void }>;
 }
@@ -27,6 +30,10 @@ export interface Reader {
 export interface PageAnswer {
   readonly rows: readonly unknown[];
   readonly meta: Meta | undefined;
+  /** What tells the answer from any other, where it is to be known when it comes again. */
+  readonly mark?: { readonly query: string; readonly digest: string } | undefined;
+  /** It is this one, which came before: its `rows` have nothing but their keys. `reread`: all of them. */
+  readonly known?: KnownAnswer & { readonly reread: () => readonly unknown[] };
   /** How many rows came with invalid bytes. */
   readonly replaced?: number | undefined;
   readonly grantedAt: string;
@@ -53,6 +60,8 @@ export interface ListQuery {
   readonly task: Task;
   readonly slice: Slice;
   readonly query: Readonly<Record<string, string>>;
+  /** The answers to it that came before; null where none may be taken for known. Default: none. */
+  readonly known?: KnownAnswers | null;
 }
 
 interface PageRequest {
@@ -154,17 +163,22 @@ function afterError(error: unknown, attempt: Attempt, asked: PageRequest): Attem
 }
 
 async function fetchOnce(question: ListQuery, { page, limit, refused }: Attempt, hasty: boolean): Promise<PageAnswer> {
-  const { reader, task, query } = question;
+  const { reader, task, query, known: answers } = question;
   const { resource } = task;
-  const { value: answer, release } = await request(question, { page, limit }, hasty);
+  const before = answers?.at(page, limit);
+  const recalled = answers ? { seed: answers.seed, digest: before?.digest } : undefined;
+  const { value: answer, release } = await request(question, { page, limit }, hasty, recalled);
   const { grantedAt, requests } = answer;
   const came = { grantedAt, requests, limit, page, refused, release };
   if (answer.kind === 'rows') {
-    const { rows, replaced, unordered } = answer;
+    const { rows, replaced, unordered, digest, reread } = answer;
     const given = { isFiltered: isFiltered(query) };
     const meta = believedMeta(resource.profile, answer.meta, given);
     const promised = promisedPages(resource.profile, answer.meta, given);
-    return { ...came, rows, meta, promised, replaced, unordered };
+    const mark = answers && digest !== undefined ? { query: answers.query, digest } : undefined;
+    const shown = { ...came, meta, promised, replaced, unordered, mark };
+    if (before === undefined || reread === undefined) return { ...shown, rows };
+    return { ...shown, rows: before.keys.map(key => ({ [resource.job.key]: key })), known: { ...before, reread } };
   }
   // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
   const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
@@ -194,15 +208,22 @@ const request = (
   { reader, task, slice, query }: ListQuery,
   ask: { page: number; limit: number },
   hasty: boolean,
+  recalled?: Parameters<Client['list']>[4],
 ): Promise<{ value: ListAnswer; release: () => void }> =>
   reader.admit(() =>
-    reader.client.list(task.resource.job.path, query, ask, {
-      lane: task.lane,
-      purpose: `${task.resource.name} ${sliceText(slice)}`,
-      runId: task.runId,
-      signal: reader.signal,
-      ...(hasty ? { attempts: 2 } : {}),
-    }),
+    reader.client.list(
+      task.resource.job.path,
+      query,
+      ask,
+      {
+        lane: task.lane,
+        purpose: `${task.resource.name} ${sliceText(slice)}`,
+        runId: task.runId,
+        signal: reader.signal,
+        ...(hasty ? { attempts: 2 } : {}),
+      },
+      recalled,
+    ),
   );
 
 /**

@@ -1,6 +1,6 @@
 import { addressFor } from '../../slices/id-ranges.ts';
 import type { AddressedPage, Place } from './place-page.ts';
-import { mayBeLast } from './place-page.ts';
+import { beginsBehind, mayBeLast } from './place-page.ts';
 
 /**
  * Looks for the page that holds the start of an id range, as a state machine without I/O: `addressOf` says which page to ask
@@ -25,7 +25,12 @@ export interface Search {
   readonly previous: Place | null;
   /** An offset at which the list is known to have ended. */
   readonly pastEnd: number;
+  /** Default: none is known. */
+  readonly known?: KnownAddress;
 }
+
+/** The address of an answer that came before and shows the row at this offset and at least so many behind it, if there is one. */
+export type KnownAddress = (offset: number, more: number) => PageAddress | undefined;
 
 /** Pages that lie elsewhere are corrected this often before the loop decides afresh; each is kept, so nothing is wasted. */
 const MAX_CORRECTIONS = 5;
@@ -35,9 +40,15 @@ export interface PageAddress {
   readonly limit: number;
 }
 
-export function addressOf({ offset, isFixed, size, limit }: Search): PageAddress {
+export function addressOf({ offset, isFixed, size, limit, known }: Search): PageAddress {
   if (isFixed) return { page: Math.floor(offset / size) + 1, limit: size };
-  return offset === 0 ? { page: 1, limit } : addressFor(offset, size);
+  return offset === 0 ? { page: 1, limit } : addressBehind(offset, size, known);
+}
+
+/** What came before is asked for again, as it may come again; as long as it takes no more requests than other pages. */
+function addressBehind(offset: number, size: number, known: KnownAddress | undefined): PageAddress {
+  const { page, limit } = known?.(offset, Math.floor(0.75 * size)) ?? addressFor(offset, size);
+  return { page, limit };
 }
 
 const isSameAddress = (a: PageAddress, b: PageAddress): boolean => a.page === b.page && a.limit === b.limit;
@@ -58,7 +69,7 @@ export function missOf(search: Search, place: Place, page: AddressedPage): Miss 
       : null;
   if (start === null) return firstOffset > 0 ? { kind: 'elsewhere', offset: 0 } : null;
   const isBefore = isDescending ? start > first : start < first;
-  const isBehind = isDescending ? start < last : start > last;
+  const isBehind = beginsBehind(place, start, isDescending);
   if (isBehind && mayBeLast(place, page)) return null;
   if (isBefore && firstOffset > 0) return { kind: 'too late', between: [first, start] };
   const isEnd = total !== null && lastOffset >= total - 1;
@@ -118,11 +129,11 @@ export function afterPage(
 /** The addresses behind the page that holds the start of the range, each overlapping the one before by a row; at most `most`. */
 export function* addressesBehind(
   { lastOffset, total }: Place,
-  { rows, isFixed, most }: { rows: number; isFixed: boolean; most: number },
+  { rows, isFixed, most, known }: { rows: number; isFixed: boolean; most: number; known?: KnownAddress },
 ): Generator<PageAddress> {
   let at = lastOffset;
   for (let count = 0; count < most && (total === null || at < total - 1); count++) {
-    const address = isFixed ? { page: Math.floor(at / rows) + 2, limit: rows } : addressFor(at, rows);
+    const address = isFixed ? { page: Math.floor(at / rows) + 2, limit: rows } : addressBehind(at, rows, known);
     yield address;
     at = address.page * address.limit - 1;
   }

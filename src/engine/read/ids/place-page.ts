@@ -130,6 +130,10 @@ export function miscountOf(
 export const mayBeLast = ({ total, pages }: Place, { rows, limit }: Pick<AddressedPage, 'rows' | 'limit'>): boolean =>
   total === null && pages === null && rows > 0 && rows !== limit;
 
+/** A range that begins with this id begins behind the last row of the page. */
+export const beginsBehind = ({ last }: Place, start: bigint | null, isDescending: boolean): boolean =>
+  start !== null && last !== null && (isDescending ? start < last : start > last);
+
 /** The page proves everything up to the end of the range. */
 export function reachesEnd({ interval }: Place, range: IdSlice, isDescending: boolean): boolean {
   if (!interval) return false;

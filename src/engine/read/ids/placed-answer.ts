@@ -6,6 +6,7 @@ import type { Resource } from '../../resource.ts';
 import { isId } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
+import { recalled } from '../answer/known-rows.ts';
 import { observeAnswer } from '../answer/observe-answer.ts';
 import { type ParsedRows, parseRows } from '../answer/parse-rows.ts';
 import type { PageAnswer } from '../fetch/fetch-page.ts';
@@ -52,14 +53,16 @@ export function placeAnswer(
 }
 
 /** One row of an answer that is counted already. */
-const onlyRow = ({ rows, bad, keys, fields, last }: ParsedRows, key: string): ParsedRows => ({
-  rows: rows.filter(row => row.key === key),
-  bad: bad.filter(record => record.key === key),
+const onlyRow = (parsed: ParsedRows, key: string): ParsedRows => ({
+  ...parsed,
+  rows: parsed.rows.filter(row => row.key === key),
+  bad: parsed.bad.filter(record => record.key === key),
   replaced: 0,
-  keys,
-  fields,
-  last,
 });
+
+/** The last row of the list, where the answer that showed it is known, so that it is not written again. */
+const shownBefore = ({ place, parsed }: PlacedAnswer): Pick<Step, 'held'> =>
+  parsed.rows.length + parsed.bad.length === 0 ? { held: [String(place.last)] } : {};
 
 /** Every row's id counts, also of one that does not parse; a row without a readable id, and rows in no order, leave the interval in doubt. */
 function idsOf({ rows, unordered }: PageAnswer, keyField: string): bigint[] | null {
@@ -114,6 +117,7 @@ export function stepOf(
     bad: parsed.bad,
     replaced: parsed.replaced,
     fields: parsed.fields,
+    ...(place.endsPrevious ? shownBefore(placed) : recalled(resource, answer, parsed)),
     requests,
     release,
     learnt: [...learnt, ...more],

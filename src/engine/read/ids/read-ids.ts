@@ -24,12 +24,13 @@ import {
   addressesBehind,
   addressOf,
   afterPage,
+  type KnownAddress,
   missOf,
   offsetAfter,
   type PageAddress,
   type Search,
 } from './locate-range.ts';
-import { mayBeLast, type Place, reachesEnd } from './place-page.ts';
+import { beginsBehind, mayBeLast, type Place, reachesEnd } from './place-page.ts';
 import { idOf, type PlacedAnswer, placeAnswer, stepOf } from './placed-answer.ts';
 
 /** Two rows of a list that has more: a source that keeps to a page size of its own returns more. */
@@ -44,6 +45,7 @@ interface RangeReading {
   readonly rank: (id: bigint) => Promise<number>;
   /** Rows stored behind it. */
   readonly behind: (id: bigint) => Promise<number>;
+  readonly known?: KnownAddress;
 }
 
 /**
@@ -60,15 +62,23 @@ export async function* readIds(
 ): AsyncGenerator<Step> {
   const { resource } = task;
   const isDescending = resource.profile.order !== 'id-asc';
-  const reading: RangeReading = {
-    question: { reader, task, slice: range, query: {} },
+  const question: ListQuery = { reader, task, slice: range, query: {} };
+  const begun: RangeReading = {
+    question,
     task,
     range,
     isDescending,
     rank: id => rankOf(database.kysely, resource.table, id, isDescending),
     behind: id => rankOf(database.kysely, resource.table, id, !isDescending),
   };
-  const search = await startSearch(reading);
+  const place = await startSearch(begun);
+  const { offset, size } = place;
+  const answers = await reader.recall(resource, range, {}, { from: offset - size, to: offset + most * size });
+  const known: KnownAddress = (at, more) => answers?.showing(at, more);
+  const reading: RangeReading = { ...begun, question: { ...question, known: answers }, known };
+  // One that begins with the range needs no row before it: where that row is gone, the answer begins behind it and leaves a gap.
+  const isFirst = answers?.showing(offset + 1, 0)?.keys[0] === String(place.start);
+  const search: Search = { ...place, known, offset: isFirst ? offset + 1 : offset };
   const { paging, limit } = resource.profile;
   // Where pages are not counted they have to overlap: whether they can is found out first.
   if (search.offset > 0 && paging === 'until empty' && limit === null) {
@@ -88,11 +98,15 @@ export async function* readIds(
   else yield* readOn(reading, found, most);
 }
 
+/** The first id of the range in the order of the list; null where it begins with the list. */
+const startOf = ({ range, isDescending }: Pick<RangeReading, 'range' | 'isDescending'>): bigint | null =>
+  isDescending ? range.to : range.from;
+
 async function startSearch({ question, task, range, isDescending, rank }: RangeReading): Promise<Search> {
   const { resource } = task;
   const { reader } = question;
   const { profile } = resource;
-  const start = isDescending ? range.to : range.from;
+  const start = startOf({ range, isDescending });
   const isFixed = profile.limit === 'ignored';
   const isSized = reader.pageSize !== 'auto' || profile.pageSize !== null;
   const limit = firstLimit(reader, resource);
@@ -167,13 +181,17 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
   return stepOf(reading, placeAnswer(reading.task.resource, behind, null, found), { previous: answer, before });
 }
 
-/** Reads the pages behind the start of the range, side by side. */
+/** Reads the pages behind the start of the range, side by side; at least one where the range begins behind the page that was found. */
 async function* readOn(reading: RangeReading, found: Found, most: number): AsyncGenerator<Step> {
   const { question, range, isDescending } = reading;
   const { isFixed } = found;
-  if (most <= 1 && !isFixed) return;
+  const further = Math.max(most - 1, isFixed || beginsBehind(found.place, startOf(reading), isDescending) ? 1 : 0);
+  if (further === 0) return;
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
-  const addresses = addressesBehind(found.place, { rows, isFixed, most: Math.max(most - 1, isFixed ? 1 : 0) });
+  const addresses = addressesBehind(found.place, {
+    ...{ rows, isFixed, most: further },
+    ...(reading.known && { known: reading.known }),
+  });
   const usual = found.page.limit;
   const emptyAsOf = found.place.total === null ? found.answer.grantedAt : undefined;
   const fetch = ({ page, limit }: PageAddress) =>

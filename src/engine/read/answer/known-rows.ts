@@ -1,0 +1,33 @@
+import { isContentKey } from '../../../source/paging/row-key.ts';
+import type { Resource } from '../../resource.ts';
+import type { PageAnswer } from '../fetch/fetch-page.ts';
+import { fieldsText } from '../fetch/recall.ts';
+import type { Step } from '../step.ts';
+import { type ParsedRows, parseRows } from './parse-rows.ts';
+
+/** What is shown by a step whose answer came before, and what is to be known of one that did not. */
+export type Recalled = Pick<Step, 'known' | 'keep' | 'held'>;
+
+/** `parsed`: the rows of the answer; `isRelated`: as for `parseRows`. */
+export function recalled(resource: Resource, answer: PageAnswer, parsed: ParsedRows): Recalled {
+  const { known } = answer;
+  if (known === undefined) return { keep: keepOf(answer, parsed) };
+  const instead = () => {
+    const { known: _, ...given } = answer;
+    const read = { ...given, rows: known.reread() };
+    const again = parseRows(resource, read, new Set());
+    const { rows, bad, replaced, fields } = again;
+    return { rows, bad, replaced, fields, held: [], keep: keepOf(read, again) };
+  };
+  return { held: known.keys, known: { keys: known.keys, checksum: known.checksum, instead } };
+}
+
+/** Only an answer that became rows as it came, each of them once and by its own id. */
+function keepOf(answer: PageAnswer, { rows, bad, replaced, keys, listed }: ParsedRows): Step['keep'] {
+  const { mark, page, limit, unordered, thinned } = answer;
+  const isPlain = bad.length === 0 && replaced === 0 && !unordered && thinned === undefined;
+  const isWhole = rows.length === answer.rows.length && keys.length === rows.length && !rows.some(row => row.onlyIfNew);
+  return mark && isPlain && isWhole && keys.length > 0 && !keys.some(isContentKey)
+    ? { ...mark, page, limit, fields: fieldsText(listed), keys }
+    : undefined;
+}

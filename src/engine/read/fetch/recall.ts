@@ -1,0 +1,66 @@
+import { VERSION } from '../../../version.ts';
+import type { Db } from '../../../warehouse/database/database.ts';
+import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/rows/known-answers.ts';
+import { partition } from '../../coverage/list.ts';
+import { placeOf, type Resource } from '../../resource.ts';
+import { overlap, type Slice } from '../../slices/slice.ts';
+
+/** The answers of one list to one filter that came before. */
+export interface KnownAnswers {
+  /** All that their rows depend on beside their bytes. */
+  readonly seed: string;
+  /** The filter, '' for none. */
+  readonly query: string;
+  readonly at: (page: number, limit: number) => KnownAnswer | undefined;
+  /** The one that shows the row at this offset of the list and at least so many behind it. */
+  readonly showing: (offset: number, more: number) => KnownAnswer | undefined;
+}
+
+/**
+ * Looks up the answers that came before for a slice. Null where an answer has to be read and compared whatever came before: its rows may be
+ * missing or held or lie in quarantine, or their table does not show which windows they lie in. `offsets`: how many rows of the list may lie before
+ * them; default: any number.
+ */
+export type Recall = (
+  resource: Resource,
+  slice: Slice,
+  query: Readonly<Record<string, string>>,
+  offsets?: { readonly from: number; readonly to: number },
+) => Promise<KnownAnswers | null>;
+
+export const createRecall =
+  (db: Db, timeZone: string): Recall =>
+  async (resource, slice, query, offsets = ANY) => {
+    if (!mayKnow(resource)) return null;
+    const filter = new URLSearchParams(query).toString();
+    const answers = wasRead(resource, slice)
+      ? await readAnswers(db, placeOf(resource), { query: filter, ...offsets, most: MOST_KNOWN })
+      : [];
+    const byOffset = new Map(answers.map(answer => [rowsBefore(answer), answer]));
+    return {
+      seed: [VERSION, timeZone, resource.declarationDigest].join('\n'),
+      query: filter,
+      at(page, limit) {
+        const answer = byOffset.get(rowsBefore({ page, limit }));
+        return answer?.page === page && answer.fields === fieldsText(resource.profile.fields) ? answer : undefined;
+      },
+      showing: (offset, more) =>
+        answers.findLast(each => rowsBefore(each) <= offset && offset + more < rowsBefore(each) + each.keys.length),
+    };
+  };
+
+export const fieldsText = (fields: ReadonlySet<string>): string => [...fields].sort().join();
+
+const ANY = { from: 0, to: 2 ** 31 - 1 };
+
+/** Bounds the memory of a reading: as many rows as most lists have in all. */
+const MOST_KNOWN = 1000;
+
+const mayKnow = ({ strategy, holdsMissing, quarantined, heldFields }: Resource): boolean =>
+  strategy.membership !== 'window' && !holdsMissing && !quarantined && heldFields.size === 0;
+
+/** What was never read has no answer. */
+const wasRead = (resource: Resource, slice: Slice): boolean =>
+  partition(resource).some(
+    entry => entry.provenAt !== null && entry.slice.by === slice.by && overlap(entry.slice, slice),
+  );
