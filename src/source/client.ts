@@ -6,7 +6,7 @@ import { codeOf, isKind, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Verdict } from './answers/classify.ts';
 import { createAddress } from './http/address.ts';
-import { openAgent, type Recall } from './http/exchange.ts';
+import { type KnownBody, openAgent } from './http/exchange.ts';
 import { COMMAND_WORDING, type Wording } from './http/wording.ts';
 import { type Meta, readMeta } from './paging/page-count.ts';
 import { createAttempt } from './requests/attempt.ts';
@@ -57,7 +57,7 @@ export type ListAnswer =
       replaced?: number;
       /** The rows are not in the order of the answer. */
       unordered?: true;
-      /** Of the body without its `meta`, where `recall` asked for it. */
+      /** Of the body without its `meta`, where `known` asked for it. */
       digest?: string;
       /** The answer is the one that came before: `rows` is empty, and this reads them. */
       reread?: () => unknown[];
@@ -79,13 +79,13 @@ export type OneAnswer =
   | Gone;
 
 export interface Client {
-  /** Requests one page of a list. `recall`: to tell whether the answer is one that came before. */
+  /** Requests one page of a list. `known`: to tell whether the answer is one that came before. */
   list(
     path: string,
     query: Readonly<Record<string, string>>,
     paging: { page?: number | undefined; limit?: number | undefined },
     context: RequestContext,
-    recall?: Recall,
+    known?: KnownBody,
   ): Promise<ListAnswer>;
   /** Requests one record, or one report. */
   get(path: string, context: RequestContext, query?: Readonly<Record<string, string>>): Promise<OneAnswer>;
@@ -157,12 +157,12 @@ export function openClient(options: ClientOptions): Client {
 
 function reading(request: SendRequest): Pick<Client, 'list' | 'get'> {
   return {
-    async list(path, query, { page, limit }, context, recall) {
+    async list(path, query, { page, limit }, context, known) {
       const paging = {
         ...(page !== undefined && { page: String(page) }),
         ...(limit !== undefined && { limit: String(limit) }),
       };
-      const asked = { method: 'GET', path, query: { ...query, ...paging }, expect: 'list', recall } as const;
+      const asked = { method: 'GET', path, query: { ...query, ...paging }, expect: 'list', known } as const;
       const answer = await request(asked, context);
       if (answer.kind === 'gone') return answer;
       const { body, reread, ...spent } = answer;

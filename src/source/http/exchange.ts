@@ -19,11 +19,11 @@ export interface ExchangeOptions {
   /** For the whole exchange, to the last byte. */
   timeoutMs: number;
   maxBodyBytes: number;
-  recall?: Recall | undefined;
+  known?: KnownBody | undefined;
 }
 
 /** Tells whether a body is one that came before. */
-export interface Recall {
+export interface KnownBody {
   /** All that its rows depend on beside its bytes. */
   readonly seed: string;
   /** Of the body that came before; absent where none is known. */
@@ -31,7 +31,7 @@ export interface Recall {
 }
 
 export type Exchange =
-  /** `digest`: only where `recall` asked for it, and the body can be told by it. */
+  /** `digest`: only where `known` asked for it, and the body can be told by it. */
   | ({ kind: 'answer'; bytes: number; digest?: string } & HttpAnswer)
   /** The body that came before, but for its `meta`; `decode` reads it all the same. */
   | {
@@ -124,10 +124,10 @@ async function sendAndRead(options: ExchangeOptions, signal: AbortSignal): Promi
   if (decoded === undefined) return { kind: 'too large', status, headers };
   const type = headers['content-type'];
   const decodeBody = (): HttpAnswer => ({ status, headers, ...decodeText(decoded, type) });
-  const { recall } = options;
-  const found = recall ? digestBody(decoded, `${recall.seed} ${String(type)}`) : null;
+  const { known } = options;
+  const found = known ? digestBody(decoded, `${known.seed} ${String(type)}`) : null;
   const bytesRead = { bytes: decoded.length, ...(found && { digest: found.digest }) };
-  if (found && found.digest === recall?.digest)
+  if (found && found.digest === known?.digest)
     return { kind: 'known', status, headers, ...bytesRead, ...found, decode: decodeBody };
   return { kind: 'answer', ...decodeBody(), ...bytesRead };
 }

@@ -9,7 +9,7 @@ import type { Expected } from '../answers/envelope.ts';
 import { parseRateHeaders } from '../answers/rate-limit.ts';
 import { shorten } from '../answers/text.ts';
 import type { Address } from '../http/address.ts';
-import { describeFailure, type Exchange, exchange, type Recall } from '../http/exchange.ts';
+import { describeFailure, type Exchange, exchange, type KnownBody } from '../http/exchange.ts';
 import { stoppedInFlight } from './outcome-errors.ts';
 import { BLOCKED, retryDelayMs } from './retry.ts';
 
@@ -22,7 +22,7 @@ export interface Call {
   /** With `auth: 'query'` it holds the key and is never shown. */
   readonly url: string;
   readonly body: string | undefined;
-  readonly recall?: Recall | undefined;
+  readonly known?: KnownBody | undefined;
 }
 
 /** The result of one attempt. */
@@ -88,7 +88,7 @@ export function createAttempt(options: AttemptOptions): SendAttempt {
         signals: [context.beforeSending ? undefined : context.signal, closing],
         timeoutMs: options.timeoutMs,
         maxBodyBytes: options.maxBodyBytes,
-        recall: call.recall,
+        known: call.known,
       });
       const verdict = verdictOf(outcome, call, grant, options);
       if (verdict.kind !== 'retry') place.report('served');

@@ -5,7 +5,7 @@ import type { Log } from '../../log.ts';
 import type { Verdict } from '../answers/classify.ts';
 import type { Expected } from '../answers/envelope.ts';
 import type { Address } from '../http/address.ts';
-import type { Recall } from '../http/exchange.ts';
+import type { KnownBody } from '../http/exchange.ts';
 import type { Wording } from '../http/wording.ts';
 import type { AttemptContext, Call, SendAttempt } from './attempt.ts';
 import { exhausted, rejected, unknownBefore } from './outcome-errors.ts';
@@ -20,7 +20,7 @@ export interface SourceRequest {
   /** What `data` must be for the answer to count as a success. Default `any`. */
   expect?: Expected;
   /** To tell whether the answer is one that came before. Default: that is not looked at. */
-  recall?: Recall | undefined;
+  known?: KnownBody | undefined;
 }
 
 export interface RequestContext extends AttemptContext {
@@ -135,6 +135,6 @@ function prepare(request: SourceRequest, address: Address): Call {
     label: address.hide(`${request.method} ${request.path}${search && `?${search}`}`),
     url: address.url(request.path, query),
     body: request.body === undefined ? undefined : JSON.stringify(request.body),
-    recall: request.recall,
+    known: request.known,
   };
 }
