@@ -36,7 +36,7 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
     if (event.kind !== 'committed') return;
     commits++;
     const { step, task } = event;
-    const rows = `${step.rows.length} rows, ${task.counts.missing} missing, ${task.counts.deleted} deleted`;
+    const rows = `${step.rows.length} rows, ${step.known?.keys.length ?? 0} known, ${task.counts.missing} missing, ${task.counts.deleted} deleted`;
     world.trace(
       `  ${task.kind} ${task.resource.name} ${sliceText(step.slice)}: ${rows}, ${JSON.stringify(step.end ?? 'continues', bigints)}`,
     );
