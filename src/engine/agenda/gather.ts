@@ -53,21 +53,11 @@ export function gatherDates(list: List, best: Window, due: readonly Entry[], don
     .sort((a, b) => ((a.slice.from ?? '') < (b.slice.from ?? '') ? -1 : 1));
   let first = windows.findIndex(entry => entry.slice === best.slice);
   let last = first;
-  const fits = (entry: Window | undefined) => rows + rowsOf(entry) <= most;
   // Older neighbours first: what is newer was read before.
-  const extend = (joins: (entry: Window) => boolean) => {
-    for (
-      let next = windows[first - 1];
-      next && joins(next) && fits(next) && meets(next, windows[first]);
-      next = windows[first - 1]
-    )
-      rows += rowsOf(windows[--first]);
-    for (
-      let next = windows[last + 1];
-      next && joins(next) && fits(next) && meets(windows[last], next);
-      next = windows[last + 1]
-    )
-      rows += rowsOf(windows[++last]);
+  const extend = (mayJoin: (entry: Window) => boolean) => {
+    const joins = (entry: Window | undefined) => entry !== undefined && mayJoin(entry) && rows + rowsOf(entry) <= most;
+    while (joins(windows[first - 1]) && meets(windows[first - 1], windows[first])) rows += rowsOf(windows[--first]);
+    while (joins(windows[last + 1]) && meets(windows[last], windows[last + 1])) rows += rowsOf(windows[++last]);
   };
   // What was read together is asked for together again, so that the same answers may come; further ones only where much room is left.
   extend(({ provenAt }) => provenAt !== null && provenAt === best.provenAt);
