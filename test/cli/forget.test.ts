@@ -137,12 +137,13 @@ test('forget erases a person from every table of every schema, and leaves a rece
       (select count(*)::int from sluice.push_items where row_key is not null or source_id = '${key}') as lines,
       (select count(*)::int from sluice.push_items where body <> '{}') as others,
       (select readings from sluice.cursors where resource = 'customers') as readings,
+      (select count(*)::int from sluice.answers where resource = 'customers') as answers,
       (select count(*)::int from sluice.orders where report::text like '%"${key}"%') as reports,
       (select count(*)::int from sluice.requests where purpose like '% ${key}') as requests,
       (select to_jsonb(e) - 'erased_at' - 'id' from sluice.erasures e) as receipt`);
     expect(left).toEqual([
       {
-        ...{ quarantine: 1, lines: 0, others: 1, readings: {}, reports: 0, requests: 0 },
+        ...{ quarantine: 1, lines: 0, others: 1, readings: {}, answers: 0, reports: 0, requests: 0 },
         receipt: {
           ...{ source: 'main', resource: 'customers', key_hash: done.receipt.keyHash, counts: done.counts },
           erased_by: done.receipt.erasedBy,

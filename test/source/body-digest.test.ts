@@ -51,6 +51,7 @@ describe('the digest of a body', () => {
     ],
     ['rows that end with a `meta`', JSON.stringify({ data: [{ id: 1, meta: { total_records: 1 } }] })],
     ['UTF-16', Buffer.from('{"data":[]}', 'utf16le')],
+    ['letters of another encoding', Buffer.from('{"meta":{},"data":[{"name":"caf\u00e9"}]}', 'latin1')],
     ['a list', '[1]'],
     ['a cut-off body', '{"data":[{"id":1}],"meta":{"total_records":'],
     ['nothing', ''],

@@ -16,8 +16,8 @@ export interface WrittenRows {
   readonly good: readonly string[];
   /** Rows that Postgres refused for their content. */
   readonly refused: ReadonlyMap<string, BadRecord>;
-  /** Keys of rows that are not stored as given: a newer answer brought them, or they would have emptied stored values. */
-  readonly otherwise: ReadonlySet<string>;
+  /** Keys of rows that may be stored otherwise than given; see `WriteResult.unsure`. */
+  readonly unsure: ReadonlySet<string>;
 }
 
 /** Decides about rows that would empty stored values; returns them as they are to be written. */
@@ -41,7 +41,8 @@ export async function writeOrSetAside(
   const context = {
     resource: resource.name,
     runId: steps[0]?.task.runId ?? null,
-    deep: steps.some(step => step.task.deep),
+    deep: steps.some(({ deep, task }) => deep || task.deep),
+    since: new Date(Math.min(...steps.map(({ task }) => task.since))).toISOString(),
     updatedAt: resource.job.updatedAt,
     lagMs: resource.lagMs,
     mostlyStored: oldestProof(resource) !== null,
@@ -51,14 +52,14 @@ export async function writeOrSetAside(
   const refused = new Map<string, BadRecord>();
   const revived = new Set<string>();
   const losing: WriteResult['losing'] = new Map();
-  const otherwise = new Set<string>();
+  const unsure = new Set<string>();
   const write = async (batch: readonly Row[], sparesLosing: boolean) => {
     const result = await writeRows(tx, resource.table, batch, { ...context, sparesLosing });
     for (const [key, fields] of result.losing) losing.set(key, fields);
     for (const key of result.inserted) inserted.add(key);
     for (const key of result.updated) updated.add(key);
     for (const key of result.revived) revived.add(key);
-    for (const key of [...result.otherwise, ...result.losing.keys()]) otherwise.add(key);
+    for (const key of [...result.unsure, ...result.losing.keys()]) unsure.add(key);
   };
   const writeAll = async (batch: readonly Row[], sparesLosing: boolean) => {
     if (!rowByRow) return write(batch, sparesLosing);
@@ -77,7 +78,7 @@ export async function writeOrSetAside(
   const judged = (await judge?.({ losing, refused })) ?? [];
   if (judged.length > 0) await writeAll(judged, false);
   const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
-  return { inserted, updated, revived, good, refused, otherwise };
+  return { inserted, updated, revived, good, refused, unsure };
 }
 
 function payloadOf(row: Row): string {

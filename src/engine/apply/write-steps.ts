@@ -36,19 +36,24 @@ export async function writeSteps(
   return new Map(steps.map((step, index) => [step, results.get(given[index] as Step) as Committed]));
 }
 
-/** The steps as they are to be written: an answer that came before counts only as long as its rows are stored as it showed them. */
+/**
+ * The steps as they are to be written: an answer that came before counts only as long as its rows are stored as it showed them, and no other step
+ * writes one of them.
+ */
 async function rereadWhereOther(
   tx: Transaction,
   { resource }: TransactionEffects,
   steps: readonly Step[],
 ): Promise<readonly Step[]> {
-  const known = steps.flatMap(step => (step.known ? [{ ...step.known, step }] : []));
-  const isStored = await stillStored(tx.alone, resource.table, known);
-  const changed = new Map(known.filter((_, index) => !isStored[index]).map(({ step, instead }) => [step, instead]));
-  return steps.map(step => {
-    const instead = changed.get(step);
-    return instead ? { ...step, ...instead(), known: undefined } : step;
-  });
+  const isKnown = steps.some(step => step.known);
+  if (!isKnown) return steps;
+  const written = new Set(steps.flatMap(({ rows }) => rows.map(({ key }) => key)));
+  const alone = steps.flatMap(({ known }) => (known && !known.keys.some(key => written.has(key)) ? [known] : []));
+  const isStored = await stillStored(tx.alone, resource.table, alone);
+  const stands = new Set(alone.filter((_, index) => isStored[index]));
+  return steps.map(step =>
+    step.known && !stands.has(step.known) ? { ...step, ...step.known.instead(), known: undefined } : step,
+  );
 }
 
 type Options = { readonly rowByRow: boolean; readonly results: Map<Step, Committed> };
@@ -120,17 +125,14 @@ async function storeSteps(
     if (observed) remember(effects, step.task, observed);
     await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
   }
-  await keepAnswers(
-    tx,
-    placeOf(resource),
-    resource.table,
-    steps.flatMap(step => toKeep(step, written)),
-  );
+  // Row by row, a newer row of the same commit may have been written over an older one.
+  const kept = rowByRow ? [] : steps.flatMap(step => toKeep(step, written));
+  await keepAnswers(tx, placeOf(resource), resource.table, kept);
 }
 
 /** The answer, if all of its rows are stored as it shows them. */
-const toKeep = ({ keep }: Step, { refused, otherwise }: WrittenRows): ShownAnswer[] =>
-  keep === undefined || keep.keys.some(key => refused.has(key) || otherwise.has(key)) ? [] : [keep];
+const toKeep = ({ keep }: Step, { refused, unsure }: WrittenRows): ShownAnswer[] =>
+  keep === undefined || keep.keys.some(key => refused.has(key) || unsure.has(key)) ? [] : [keep];
 
 /** Writes the rows to see what would change, and rolls back. Of the rest, only new sizes and splits of slices are kept. */
 async function compareSteps(

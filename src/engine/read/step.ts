@@ -24,6 +24,8 @@ export interface Step {
   readonly known?: KnownRows | undefined;
   /** The answer is to be known when it comes again, if all of its rows are stored as it shows them. */
   readonly keep?: ShownAnswer | undefined;
+  /** Compares every column and child row, even where a hash says they are equal. Default: as the task does. */
+  readonly deep?: boolean;
   readonly bad: readonly BadRecord[];
   /** How many of both came with invalid bytes. Default 0. */
   readonly replaced?: number;
@@ -53,7 +55,7 @@ export interface Step {
 /** The rows of an answer that came before, in place of those of the step. */
 export interface KnownRows extends Pick<KnownAnswer, 'keys' | 'checksum'> {
   /** What the step is where something else is stored by now. */
-  readonly instead: () => Pick<Step, 'rows' | 'bad' | 'replaced' | 'fields' | 'held' | 'keep'>;
+  readonly instead: () => Pick<Step, 'rows' | 'bad' | 'replaced' | 'fields' | 'held' | 'keep' | 'deep'>;
 }
 
 export type End =

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { isObject, parseJson } from './json.ts';
 
@@ -19,7 +20,8 @@ export function digestBody(bytes: Buffer, seed: string): BodyDigest | null {
   if (bytes[0] !== OPENING || bytes[1] === 0) return null;
   const at = bytes.lastIndexOf(META);
   if (at < 0) return { digest: digestOf(seed, bytes, ''), meta: undefined };
-  const behind = bytes.length - at <= MOST_BEHIND ? behindRows(bytes.toString('utf8', at)) : undefined;
+  const end = bytes.subarray(at);
+  const behind = end.length <= MOST_BEHIND && isUtf8(end) ? behindRows(end.toString('utf8')) : undefined;
   if (behind === undefined || !('meta' in behind)) return null;
   const { meta, ...others } = behind;
   return { digest: digestOf(seed, bytes.subarray(0, at), JSON.stringify(others)), meta };

@@ -42,6 +42,8 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
   await erase(rows);
   await detachReadings(tx, place, key, slice);
   await erase(readings);
+  // Their keys may be a run of ids that holds it.
+  await sql`delete from sluice.answers where ${here}`.execute(tx);
   await forgetExamples(tx, place, key);
   return counts;
 }

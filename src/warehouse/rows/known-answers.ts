@@ -94,19 +94,29 @@ export async function stillStored(
 }
 
 /** For each answer `n`: how many of its rows are stored, and their checksum. */
-function checksums({ schema, name, key, children }: Table, answers: readonly { readonly keys: readonly string[] }[]) {
+function checksums(table: Table, answers: readonly { readonly keys: readonly string[] }[]) {
+  const { schema, name, key, columns, children, hashed } = table;
   const numbers = answers.flatMap(({ keys }, n) => keys.map(() => `${n}`));
   const keys = answers.flatMap(answer => answer.keys);
+  const own = [
+    ...new Set([key.name, ...namesOf(columns), '_extra', ...(hashed ? ['_hash'] : []), '_read_at', '_synced_at']),
+  ];
   const ofChildren = children.map(
-    child => sql` + coalesce((select sum(hash_record_extended(c, 0)) from ${sql.id(schema, child.name)} c
+    child => sql` + coalesce((select sum(${hashOf('c', [child.parent, 'line', ...namesOf(child.columns), '_extra'])}) from ${sql.id(schema, child.name)} c
       where c.${sql.id(child.parent)} = k.key), 0)`,
   );
   return sql`
-    select k.n, count(t.${sql.id(key.name)})::int as rows, sum(hash_record_extended(t, 0)${concat(ofChildren)})::text as checksum
+    select k.n, count(t.${sql.id(key.name)})::int as rows, sum(${hashOf('t', own)}${concat(ofChildren)})::text as checksum
     from unnest(${arrayOf('int', numbers)}, ${arrayOf(key.type, keys)}) as k(n, key)
     left join lateral (select * from ${sql.id(schema, name)} s where s.${sql.id(key.name)} = k.key offset 0) t on true
     group by k.n`;
 }
+
+const namesOf = (columns: Table['columns']): string[] => columns.map(column => column.name);
+
+/** Of Sluice's own columns: somebody may have added others, of types that cannot be hashed. */
+const hashOf = (alias: string, names: readonly string[]): RawBuilder<unknown> =>
+  sql`hash_record_extended(row(${sql.join(names.map(column => sql.ref(`${alias}.${column}`)))}), 0)`;
 
 const concat = (parts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(parts, sql``);
 

@@ -27,6 +27,8 @@ interface WriteContext {
   readonly runId: string | null;
   /** Compares every column and child row, even where a hash says they are equal. */
   readonly deep: boolean;
+  /** What answers have brought since then was hardly altered by anyone else. Default: whatever is stored may have been. */
+  readonly since?: string;
   /** The column that tells when the source last changed the row; null without one. */
   readonly updatedAt?: string | null;
   /** Most of the rows are stored and unchanged: a query tells which of them differ, and only those are written. Default false. */
@@ -45,8 +47,11 @@ export interface WriteResult {
   revived: string[];
   /** By key: the columns and child fields that hold something, and that the row would empty. */
   losing: Map<string, readonly string[]>;
-  /** Rows that are stored otherwise than given: a newer answer brought them. */
-  otherwise: string[];
+  /**
+   * Rows that may be stored otherwise than given: a newer answer brought them, or only their hash was compared, and what is stored may have been
+   * altered since it was written.
+   */
+  unsure: string[];
 }
 
 /** Rows per statement. 1000 give 85k rows/s on two connections; smaller batches lose a third, larger ones gain nothing. */
@@ -69,19 +74,23 @@ export async function writeRows(
     unchanged: 0,
     revived: [],
     losing: new Map(),
-    otherwise: [],
+    unsure: [],
   };
   // Grant times are texts that sort chronologically.
   const latest = new Map<string, Row>();
   for (const row of rows) {
     const other = latest.get(row.key);
-    if (other !== undefined && !isSame(row, other)) result.otherwise.push(row.key);
+    if (other !== undefined && !isSame(row, other)) result.unsure.push(row.key);
     if (other === undefined || supersedes(row, other)) latest.set(row.key, row);
   }
   const given = [...latest.values()];
   const isCompared = context.mostlyStored === true && !(table.hashed && context.deep);
   const different = isCompared ? await differing(tx.alone, table, given) : given;
   result.unchanged += given.length - different.length;
+  if (different.length < given.length && comparesHashes(table, context)) {
+    const others = new Set(different);
+    result.unsure.push(...given.filter(row => !others.has(row)).map(({ key }) => key));
+  }
   for (const batch of groupByShape(table, different)) {
     const altered = context.deep ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
     const written = await writeBatch(tx, table, batch, altered, context);
@@ -89,13 +98,16 @@ export async function writeRows(
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
     for (const [key, fields] of written.losing) result.losing.set(key, fields);
-    result.otherwise.push(...written.otherwise);
+    result.unsure.push(...written.unsure);
     result.unchanged += batch.rows.length - written.inserted.length - written.updated.length - written.losing.length;
     if (written.returned.length > 0)
       result.revived.push(...(await reviveRows(tx, table, context.resource, written.returned)));
   }
   return result;
 }
+
+/** Whether rows are compared by their hashes alone. */
+const comparesHashes = (table: Table, { deep }: WriteContext): boolean => table.hashed && !deep;
 
 /** Whether both say the same of their row. */
 const isSame = (row: Row, other: Row): boolean =>
@@ -229,7 +241,7 @@ async function writeBatch(
   updated: string[];
   returned: string[];
   losing: [string, string[]][];
-  otherwise: string[];
+  unsure: string[];
 }> {
   const target = sql.id(table.schema, table.name);
   const history = sql.id(table.schema, 'row_history');
@@ -247,7 +259,7 @@ async function writeBatch(
   const isFlagged = (name: string) => (input.some(column => column.name === name) ? sql.ref(`i.${name}`) : sql`false`);
   const names = data.map(column => column.name);
   const content = names.filter(name => isContent(table, name));
-  const compared = table.hashed && !context.deep ? ['_hash'] : content;
+  const compared = comparesHashes(table, context) ? ['_hash'] : content;
   // A replica that lags behind shows the row as it was.
   const { updatedAt = null, lagMs = 0 } = context;
   const isOlder =
@@ -256,6 +268,10 @@ async function writeBatch(
           and t._synced_at > i._read_at - make_interval(secs => ${lagMs / 1000}::float8), false)`
       : sql`false`;
   const differs = sql`c.known and c.is_other and not c.is_kept`;
+  const isNewer = sql`c.is_other and (c.is_kept or c.known_read_at > c._read_at)`;
+  const isUnsure = comparesHashes(table, context)
+    ? sql`(${isNewer} or not c.is_other and c.known_read_at < cast(${context.since ?? 'infinity'} as timestamptz))`
+    : isNewer;
   const spares = emptied.length > 0;
   const fields = emptied.map(({ field, loses }) => sql`case when ${loses} then ${field}::text end`);
   const lost = spares
@@ -274,7 +290,7 @@ async function writeBatch(
     updated: string[] | null;
     returned: string[] | null;
     losing: [string, string[]][] | null;
-    otherwise: string[] | null;
+    unsure: string[] | null;
   }>`
     with moment as materialized (select sluice.now() as now),
     input as (
@@ -301,7 +317,7 @@ async function writeBatch(
     )
     select a.all, case when not a.all then (select array_agg(${key}::text) from inserted) end as inserted,
       (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from returned) as returned, ${losing} as losing,
-      (select array_agg(${key}::text) from compared c where c.known and c.is_other and (c.is_kept or c.known_read_at > c._read_at)) as otherwise
+      (select array_agg(${key}::text) from compared c where c.known and ${isUnsure}) as unsure
     from (select count(*) = ${batch.rows.length}::int as all from inserted) a`.execute(tx);
   const row = rows[0];
   // In a first load all of them are new: their keys need not come back.
@@ -311,6 +327,6 @@ async function writeBatch(
     updated: row?.updated ?? [],
     returned: row?.returned ?? [],
     losing: row?.losing ?? [],
-    otherwise: row?.otherwise ?? [],
+    unsure: row?.unsure ?? [],
   };
 }

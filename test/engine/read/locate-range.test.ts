@@ -164,3 +164,11 @@ test('every address behind the start reaches further and leaves out no row, and 
     { numRuns: 1000 },
   );
 });
+
+test('an answer that came before is asked for again, unless it has more rows than pages have now', () => {
+  const place = { lastOffset: 98, total: 1000 } as Place;
+  const behind = (before: { page: number; limit: number }) =>
+    [...addressesBehind(place, { rows: 100, isFixed: false, most: 1, known: () => before })][0];
+  expect(behind({ page: 3, limit: 49 })).toEqual({ page: 3, limit: 49 });
+  expect(behind({ page: 1, limit: 999 })).toEqual({ page: 2, limit: 98 });
+});

@@ -84,13 +84,16 @@ test('writing the same rows again writes nothing and locks nothing', async () =>
           expect([...first.inserted].sort()).toEqual(rows.map(row => row.key).sort());
           const before = [await contentOf(database), await marksOf(database)];
           const later = rows.map(row => ({ ...row, readAt: '2026-02-01 00:00:00+00' }));
-          expect(await write(later, { of, deep, mostlyStored })).toEqual({
+          const again = await write(later, { of, deep, mostlyStored });
+          // What an equal hash says of the columns may no longer hold.
+          const unsure = of.hashed && !deep ? rows.map(row => row.key).sort() : [];
+          expect({ ...again, unsure: again.unsure.sort() }).toEqual({
             inserted: [],
             updated: [],
             unchanged: rows.length,
             revived: [],
             losing: new Map(),
-            otherwise: [],
+            unsure,
           });
           expect([await contentOf(database), await marksOf(database)]).toEqual(before);
         },

@@ -6,18 +6,23 @@ import type { Step } from '../step.ts';
 import { type ParsedRows, parseRows } from './parse-rows.ts';
 
 /** What is shown by a step whose answer came before, and what is to be known of one that did not. */
-export type Recalled = Pick<Step, 'known' | 'keep' | 'held'>;
+export type Recalled = Pick<Step, 'known' | 'keep' | 'held' | 'deep'>;
 
 /** `parsed`: the rows of the answer; `isRelated`: as for `parseRows`. */
 export function recalled(resource: Resource, answer: PageAnswer, parsed: ParsedRows): Recalled {
   const { known } = answer;
-  if (known === undefined) return { keep: keepOf(answer, parsed) };
+  if (known === undefined) {
+    const keep = keepOf(answer, parsed);
+    // A row was edited: the others are compared in full, so that the answer can be known again.
+    return { keep, deep: keep !== undefined && answer.before?.keys.join() === keep.keys.join() };
+  }
   const instead = () => {
     const { known: _, ...given } = answer;
     const read = { ...given, rows: known.reread() };
     const again = parseRows(resource, read, new Set());
     const { rows, bad, replaced, fields } = again;
-    return { rows, bad, replaced, fields, held: [], keep: keepOf(read, again) };
+    // Something is stored otherwise, whatever its hash says.
+    return { rows, bad, replaced, fields, held: [], keep: keepOf(read, again), deep: true };
   };
   return { held: known.keys, known: { keys: known.keys, checksum: known.checksum, instead } };
 }

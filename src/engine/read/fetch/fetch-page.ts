@@ -32,6 +32,8 @@ export interface PageAnswer {
   readonly meta: Meta | undefined;
   /** What tells the answer from any other, where it is to be known when it comes again. */
   readonly mark?: { readonly query: string; readonly digest: string } | undefined;
+  /** The one that came before for the same page, if this is another. */
+  readonly before?: KnownAnswer | undefined;
   /** It is this one, which came before: its `rows` have nothing but their keys. `reread`: all of them. */
   readonly known?: KnownAnswer & { readonly reread: () => readonly unknown[] };
   /** How many rows came with invalid bytes. */
@@ -177,7 +179,7 @@ async function fetchOnce(question: ListQuery, { page, limit, refused }: Attempt,
     const promised = promisedPages(resource.profile, answer.meta, given);
     const mark = answers && digest !== undefined ? { query: answers.query, digest } : undefined;
     const shown = { ...came, meta, promised, replaced, unordered, mark };
-    if (before === undefined || reread === undefined) return { ...shown, rows };
+    if (before === undefined || reread === undefined) return { ...shown, rows, before };
     return { ...shown, rows: before.keys.map(key => ({ [resource.job.key]: key })), known: { ...before, reread } };
   }
   // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.

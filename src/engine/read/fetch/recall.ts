@@ -2,6 +2,7 @@ import { VERSION } from '../../../version.ts';
 import type { Db } from '../../../warehouse/database/database.ts';
 import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/rows/known-answers.ts';
 import { partition } from '../../coverage/list.ts';
+import { hasVanished } from '../../profile/field-drift.ts';
 import { placeOf, type Resource } from '../../resource.ts';
 import { overlap, type Slice } from '../../slices/slice.ts';
 
@@ -18,7 +19,7 @@ export interface KnownAnswers {
 
 /**
  * Looks up the answers that came before for a slice. Null where an answer has to be read and compared whatever came before: its rows may be
- * missing or held or lie in quarantine, or their table does not show which windows they lie in. `offsets`: how many rows of the list may lie before
+ * missing or held or lie in quarantine, a field of theirs has vanished, or their table does not show which windows they lie in. `offsets`: how many rows of the list may lie before
  * them; default: any number.
  */
 export type Recall = (
@@ -56,8 +57,12 @@ const ANY = { from: 0, to: 2 ** 31 - 1 };
 /** Bounds the memory of a reading: as many rows as most lists have in all. */
 const MOST_KNOWN = 1000;
 
-const mayKnow = ({ strategy, holdsMissing, quarantined, heldFields }: Resource): boolean =>
-  strategy.membership !== 'window' && !holdsMissing && !quarantined && heldFields.size === 0;
+const mayKnow = ({ strategy, profile, holdsMissing, quarantined, heldFields }: Resource): boolean =>
+  ![...profile.fields].some(field => hasVanished(profile, field)) &&
+  strategy.membership !== 'window' &&
+  !holdsMissing &&
+  !quarantined &&
+  heldFields.size === 0;
 
 /** What was never read has no answer. */
 const wasRead = (resource: Resource, slice: Slice): boolean =>

@@ -47,7 +47,8 @@ export function addressOf({ offset, isFixed, size, limit, known }: Search): Page
 
 /** What came before is asked for again, as it may come again; as long as it takes no more requests than other pages. */
 function addressBehind(offset: number, size: number, known: KnownAddress | undefined): PageAddress {
-  const { page, limit } = known?.(offset, Math.floor(0.75 * size)) ?? addressFor(offset, size);
+  const before = known?.(offset, Math.floor(0.75 * size));
+  const { page, limit } = before && before.limit <= size ? before : addressFor(offset, size);
   return { page, limit };
 }
 
