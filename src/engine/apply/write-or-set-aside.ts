@@ -46,6 +46,7 @@ export async function writeOrSetAside(
     updatedAt: resource.job.updatedAt,
     lagMs: resource.lagMs,
     mostlyStored: oldestProof(resource) !== null,
+    orphans: rowByRow,
   };
   const inserted = new Set<string>();
   const updated = new Set<string>();

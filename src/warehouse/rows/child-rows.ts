@@ -14,19 +14,20 @@ interface Parent {
   readonly children: Readonly<Record<string, readonly ChildRow[]>>;
 }
 
-/** Replaces the child rows of written parents. */
+/** Replaces the child rows of written parents. `orphans`: somebody may have deleted an inserted parent before, and left its child rows. */
 export async function replaceChildren(
   tx: Db,
   table: Table,
   rows: readonly Parent[],
   written: { inserted: readonly string[]; updated: readonly string[] },
+  orphans: boolean,
 ): Promise<void> {
   const updated = new Set(written.updated);
   const touched = new Set([...written.inserted, ...written.updated]);
   for (const child of table.children) {
     const parents = rows.filter(row => touched.has(row.key) && row.children[child.field] !== undefined);
     const target = sql.id(table.schema, child.name);
-    const replaced = parents.filter(row => updated.has(row.key)).map(row => row.key);
+    const replaced = parents.filter(row => orphans || updated.has(row.key)).map(row => row.key);
     if (replaced.length > 0) {
       await sql`delete from ${target} t using unnest(${arrayOf(table.key.type, replaced)}) as k(key) where t.${sql.id(child.parent)} = k.key`.execute(
         tx,

@@ -35,6 +35,8 @@ interface WriteContext {
   readonly mostlyStored?: boolean;
   /** A row stored within so many milliseconds before the answer was requested is not replaced by an older one. Default 0. */
   readonly lagMs?: number;
+  /** Child rows may lie where a parent is inserted. Default false: they are not looked for, and fail the statement. */
+  readonly orphans?: boolean;
   /** Rows that would empty stored values are not written, but returned as `losing`. Default false. */
   readonly sparesLosing?: boolean;
 }
@@ -94,7 +96,7 @@ export async function writeRows(
   for (const batch of groupByShape(table, different)) {
     const altered = context.deep ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
     const written = await writeBatch(tx, table, batch, altered, context);
-    await replaceChildren(tx, table, batch.rows, written);
+    await replaceChildren(tx, table, batch.rows, written, context.orphans === true);
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
     for (const [key, fields] of written.losing) result.losing.set(key, fields);

@@ -104,9 +104,8 @@ async function apply(
     await database.query(`update warehouse.${list} set ${TEXT[list]} = '${text}' where ${key} = '${id}'`);
   else if (what === 'altered child')
     await database.query(`update warehouse.invoice_items set description = '${text}' where invoice_id = ${id}`);
-  else if (what === 'lost child' || list === 'invoices')
-    await database.query(`delete from warehouse.invoice_items where invoice_id = ${id}`);
-  if (what === 'lost row') await database.query(`delete from warehouse.${list} where ${key} = '${id}'`);
+  else if (what === 'lost child') await database.query(`delete from warehouse.invoice_items where invoice_id = ${id}`);
+  else await database.query(`delete from warehouse.${list} where ${key} = '${id}'`);
 }
 
 /** A deletion is confirmed by further readings. */
