@@ -27,7 +27,7 @@ export interface ShownAnswer extends Omit<KnownAnswer, 'checksum'> {
 /** How many rows of the list lie before a page, by its address. */
 export const rowsBefore = ({ page, limit }: Pick<KnownAnswer, 'page' | 'limit'>): number => (page - 1) * limit;
 
-/** The answers to a filter that came before, in the order of the list: of pages with `from` to `to` rows before them, at most `most`. */
+/** The answers to a filter that came before, in the order of the list: at most `most` of those with `from` to `to` rows before them. */
 export async function readAnswers(
   db: Db,
   { source, resource }: Place,
@@ -47,7 +47,10 @@ export async function readAnswers(
   return rows.map(({ rows_asked: limit, keys, ...answer }) => ({ ...answer, limit, keys: unpackKeys(keys) }));
 }
 
-/** Keeps the answers for the next reading, in place of those that began where they lie, but for their last row, with which the next may begin. SQL: sums over a table known at run time. */
+/**
+ * Keeps the answers for the next reading, in place of those that began where they lie, but for their last row, with which the next may begin.
+ * SQL: sums over a table known at run time.
+ */
 export async function keepAnswers(
   db: Db,
   { source, resource }: Place,

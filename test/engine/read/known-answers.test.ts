@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { MINUTE } from '../../../src/clock.ts';
+import { createRecall } from '../../../src/engine/read/fetch/recall.ts';
 import type { Step } from '../../../src/engine/read/step.ts';
+import type { Resource } from '../../../src/engine/resource.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
@@ -77,6 +79,19 @@ test('what was altered before an answer was kept is found by verify, though only
     await serveOrders(engine, 'sync', { whole: true });
     await verify();
     expect(await differing()).toEqual([]);
+  });
+});
+
+test('a reading of any number of answers recalls those that came before', async () => {
+  await withSource({}, async ({ database, engine }) => {
+    const [customers] = engine.resources as [Resource];
+    const known = await createRecall(database.kysely, 'UTC')(
+      customers,
+      { by: 'id', from: null, to: null },
+      {},
+      { from: -20, to: Number.POSITIVE_INFINITY },
+    );
+    expect(known?.showing(0, 0)?.page).toBe(1);
   });
 });
 

@@ -5,11 +5,12 @@ import { fieldsText } from '../fetch/recall.ts';
 import type { Step } from '../step.ts';
 import { type ParsedRows, parseRows } from './parse-rows.ts';
 
-/** What is shown by a step whose answer came before, and what is to be known of one that did not. */
-export type Recalled = Pick<Step, 'known' | 'keep' | 'held' | 'deep'>;
-
-/** `parsed`: the rows of the answer; `isRelated`: as for `parseRows`. */
-export function recalled(resource: Resource, answer: PageAnswer, parsed: ParsedRows): Recalled {
+/** What a step shows of an answer that came before, and what is to be known of one that did not. */
+export function recalled(
+  resource: Resource,
+  answer: PageAnswer,
+  parsed: ParsedRows,
+): Pick<Step, 'known' | 'keep' | 'held' | 'deep'> {
   const { known } = answer;
   if (known === undefined) {
     const keep = keepOf(answer, parsed);

@@ -19,8 +19,8 @@ export interface KnownAnswers {
 
 /**
  * Looks up the answers that came before for a slice. Null where an answer has to be read and compared whatever came before: its rows may be
- * missing or held or lie in quarantine, a field of theirs has vanished, or their table does not show which windows they lie in. `offsets`: how many rows of the list may lie before
- * them; default: any number.
+ * missing or held or lie in quarantine, a field of theirs has vanished, or their table does not show which windows they lie in. `offsets`:
+ * how many rows of the list may lie before them; default: any number.
  */
 export type Recall = (
   resource: Resource,
@@ -31,11 +31,11 @@ export type Recall = (
 
 export const createRecall =
   (db: Db, timeZone: string): Recall =>
-  async (resource, slice, query, offsets = ANY) => {
+  async (resource, slice, query, { from, to } = ANY) => {
     if (!mayKnow(resource)) return null;
     const filter = new URLSearchParams(query).toString();
     const answers = wasRead(resource, slice)
-      ? await readAnswers(db, placeOf(resource), { query: filter, ...offsets, most: MOST_KNOWN })
+      ? await readAnswers(db, placeOf(resource), { query: filter, from, to: Math.min(to, ANY.to), most: MOST_KNOWN })
       : [];
     const byOffset = new Map(answers.map(answer => [rowsBefore(answer), answer]));
     return {
