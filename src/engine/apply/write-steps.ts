@@ -45,14 +45,16 @@ async function rereadWhereOther(
   { resource }: TransactionEffects,
   steps: readonly Step[],
 ): Promise<readonly Step[]> {
-  const isKnown = steps.some(step => step.known);
-  if (!isKnown) return steps;
-  const written = new Set(steps.flatMap(({ rows }) => rows.map(({ key }) => key)));
-  const alone = steps.flatMap(({ known }) => (known && !known.keys.some(key => written.has(key)) ? [known] : []));
-  const isStored = await stillStored(tx.alone, resource.table, alone);
-  const stands = new Set(alone.filter((_, index) => isStored[index]));
+  const known = steps.flatMap(step => step.known ?? []);
+  if (known.length === 0) return steps;
+  const isStored = await stillStored(tx.alone, resource.table, known);
+  const written = new Set([
+    ...steps.flatMap(({ rows }) => rows.map(({ key }) => key)),
+    ...known.flatMap(({ keys }, index) => (isStored[index] ? [] : keys)),
+  ]);
+  const isWritten = (key: string) => written.has(key);
   return steps.map(step =>
-    step.known && !stands.has(step.known) ? { ...step, ...step.known.instead(), known: undefined } : step,
+    step.known?.keys.some(isWritten) ? { ...step, ...step.known.instead(), known: undefined } : step,
   );
 }
 
