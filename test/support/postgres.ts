@@ -84,7 +84,8 @@ async function stopLeftOver(folder: string): Promise<void> {
     const run = /^sluice-test-(\d+)-/.exec(name)?.[1];
     if (run === undefined || isAlive(Number(run))) continue;
     await stopEmbedded(join(folder, name)).catch(() => undefined);
-    await rm(join(folder, name), { recursive: true, force: true });
+    // Another run may be removing it, too.
+    await rm(join(folder, name), { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
