@@ -23,23 +23,27 @@ export interface HttpAnswer extends BodyText {
  * What to do about an answer. `what` describes the answer and `message` quotes the source, both for people and of any length. `asks` is
  * what the caller has to change when retries do not help: the address, or the amount requested. `refusal`: the source did not
  * try, because its limit is used up or it serves too many requests. `gone`: 404 or 410; `instead` is what the address of a record
- * says in place of these. `replaced`: how many records of `data` came with bytes that are invalid in the encoding of the answer; absent if
- * there are no such bytes. `unordered`: `data` is a list, but not in the order of the answer. `digest`: of the body, where it was asked for;
- * `reread`: it is the one that came before, of which `body` holds only the `meta`, and this reads all of it.
+ * says in place of these.
  */
 export type Verdict =
-  | {
-      kind: 'success';
-      body: Record<string, unknown>;
-      replaced?: number;
-      unordered?: true;
-      digest?: string;
-      reread?: () => Verdict;
-    }
+  | Success
   | { kind: 'retry'; what: string; minimumMs?: number; refusal?: Refusal; asks?: 'another address' | 'less' }
   | { kind: 'refused'; message: string; fields?: Record<string, string> }
   | { kind: 'unauthorized'; message: string }
   | { kind: 'gone'; instead?: string };
+
+export interface Success {
+  kind: 'success';
+  body: Record<string, unknown>;
+  /** How many records of `data` came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. Absent without such bytes. */
+  replaced?: number;
+  /** `data` is a list, but not in the order of the answer. */
+  unordered?: true;
+  /** Of the body, where it was asked for. */
+  digest?: string;
+  /** The body is the one that came before: `body` holds only its `meta`, and this reads all of it. */
+  reread?: () => Verdict;
+}
 
 /** The moment, the length of the rate window, and the share of the limit that we have not used. */
 export interface Known {

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { withAnySignal } from '../../any-signal.ts';
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
-import type { Verdict } from '../answers/classify.ts';
+import type { Success } from '../answers/classify.ts';
 import type { Expected } from '../answers/envelope.ts';
 import type { Address } from '../http/address.ts';
 import type { KnownBody } from '../http/exchange.ts';
@@ -38,22 +38,7 @@ export interface Gone {
   requests: number;
 }
 
-export type Answer =
-  | {
-      kind: 'success';
-      body: Record<string, unknown>;
-      /** How many records of `data` came with bytes that are invalid in the answer's encoding; U+FFFD replaces them. Absent without such bytes. */
-      replaced?: number;
-      /** `data` is a list, but not in the order of the answer. */
-      unordered?: true;
-      /** See `Verdict`. */
-      digest?: string;
-      reread?: () => Verdict;
-      grantedAt: string;
-      requests: number;
-      bytes: number;
-    }
-  | Gone;
+export type Answer = (Success & { grantedAt: string; requests: number; bytes: number }) | Gone;
 
 /** Sends a request, repeats it while that may help, and throws when it finally failed. */
 export type SendRequest = (request: SourceRequest, context: RequestContext) => Promise<Answer>;
