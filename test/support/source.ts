@@ -67,6 +67,8 @@ export async function openEngine(
     pageSize: options.pageSize ?? 'auto',
     timeZone: 'UTC',
     noWait: options.noWait ?? false,
+    // Whatever holds for large pages is tried with small ones.
+    fewestKnown: 1,
     clock,
     log: options.log ?? createLog({ level: process.env.LOG_LEVEL ?? 'silent' }),
     ...(options.onEvent ? { onEvent: options.onEvent } : {}),

@@ -46,6 +46,8 @@ export interface Engine {
   readonly mostSweeps?: number;
   /** Commits of a few rows are at least so many milliseconds apart. Default 0. */
   readonly gatherMs?: number;
+  /** Answers of lists with fewer rows a page are not taken for known; see `createRecall`. */
+  readonly fewestKnown?: number;
   readonly retention?: Retention;
   readonly waiting: Waiting;
   /** Why this source must not be read at all. Everything due ends with this error. */

@@ -68,7 +68,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   const admissions = createAdmissions(engine.concurrency);
   const linked = linkSignals([signal, abort.signal]);
   const over = linked.signal;
-  const recall = createRecall(engine.database.kysely, engine.timeZone);
+  const recall = createRecall(engine.database.kysely, engine.timeZone, engine.fewestKnown);
   const readerOf = (lane: Lane): Reader => ({
     client: engine.client,
     pageSize: engine.pageSize,

@@ -1,7 +1,7 @@
 import { VERSION } from '../../../version.ts';
 import type { Db } from '../../../warehouse/database/database.ts';
 import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/rows/known-answers.ts';
-import { partition } from '../../coverage/list.ts';
+import { pageSize, partition } from '../../coverage/list.ts';
 import { hasVanished } from '../../profile/field-drift.ts';
 import { placeOf, type Resource } from '../../resource.ts';
 import { overlap, type Slice } from '../../slices/slice.ts';
@@ -29,10 +29,11 @@ export type Recall = (
   offsets?: { readonly from: number; readonly to: number },
 ) => Promise<KnownAnswers | null>;
 
+/** `fewestRows`: lists with smaller pages are read and compared each time. */
 export const createRecall =
-  (db: Db, timeZone: string): Recall =>
+  (db: Db, timeZone: string, fewestRows = FEWEST_ROWS): Recall =>
   async (resource, slice, query, { from, to } = ANY) => {
-    if (!mayKnow(resource)) return null;
+    if (pageSize(resource, fewestRows) < fewestRows || !mayKnow(resource)) return null;
     const filter = new URLSearchParams(query).toString();
     const answers = wasRead(resource, slice)
       ? await readAnswers(db, placeOf(resource), { query: filter, from, to: Math.min(to, ANY.to), most: MOST_KNOWN })
@@ -51,6 +52,9 @@ export const createRecall =
   };
 
 export const fieldsText = (fields: ReadonlySet<string>): string => [...fields].sort().join();
+
+/** At 100 rows a page, an unchanged re-read takes as long either way, and a first load a twelfth less without; at 1000, a re-read takes 0.7 of the time. */
+const FEWEST_ROWS = 250;
 
 const ANY = { from: 0, to: 2 ** 31 - 1 };
 
