@@ -85,7 +85,7 @@ test('what was altered before an answer was kept is found by verify, though only
 test('a reading of any number of answers recalls those that came before', async () => {
   await withSource({}, async ({ database, engine }) => {
     const [customers] = engine.resources as [Resource];
-    const known = await createRecall(database.kysely, 'UTC')(
+    const known = await createRecall(database.kysely, 'UTC', 1)(
       customers,
       { by: 'id', from: null, to: null },
       {},
