@@ -137,7 +137,7 @@ test.each(SOURCES)(
             await given.verify();
           expect(await given.differing()).toEqual([]);
         }),
-        { numRuns: 12 },
+        { numRuns: 6 },
       );
     });
   },
