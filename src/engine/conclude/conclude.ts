@@ -44,7 +44,7 @@ export async function conclude(
   written: Written,
 ): Promise<void> {
   const { resource, task, end } = step;
-  const shown = [...step.rows.map(row => row.key), ...(step.held ?? []), ...written.bad];
+  const shown = [...step.rows.map(row => row.key), ...(step.known?.keys ?? []), ...(step.held ?? []), ...written.bad];
   effects.events.push([task, { kind: 'shown', rows: shown }]);
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, written);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')

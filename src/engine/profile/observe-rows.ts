@@ -28,9 +28,12 @@ export const newFields = (
   isCarried: (field: string) => boolean,
 ): string[] => known.filter(field => !fields.has(field) && isCarried(field));
 
+/** As the trait and the answers that are kept hold them. */
+export const fieldsText = (fields: Iterable<string>): string => [...fields].sort().join();
+
 export function fieldsCarried({ fields }: SourceProfile, more: readonly string[]): Observation[] {
   if (more.length === 0) return [];
-  const value = [...fields, ...more].sort().join();
+  const value = fieldsText([...fields, ...more]);
   return [{ trait: 'fields', value, evidence: `rows came with ${more.join(', ')}` }];
 }
 

@@ -18,7 +18,7 @@ export interface Step {
   /** The slice being read. It names the reading in the cursor. */
   readonly slice: Slice;
   readonly rows: readonly Row[];
-  /** Keys of rows that the reading has shown, and that the step does not write: those of `known`, and those that it will write later. Default: none. */
+  /** Keys of rows that the reading has shown, and that the step does not write: it will later, or did before. Default: none. */
   readonly held?: readonly string[];
   /** The answer is one that came before: its rows need not be written where they are stored as it showed them. */
   readonly known?: KnownRows | undefined;
@@ -55,7 +55,7 @@ export interface Step {
 /** The rows of an answer that came before, in place of those of the step. */
 export interface KnownRows extends Pick<KnownAnswer, 'keys' | 'checksum'> {
   /** What the step is where something else is stored by now. */
-  readonly instead: () => Pick<Step, 'rows' | 'bad' | 'replaced' | 'fields' | 'held' | 'keep' | 'deep'>;
+  readonly instead: () => Pick<Step, 'rows' | 'bad' | 'replaced' | 'fields' | 'keep' | 'deep'>;
 }
 
 export type End =

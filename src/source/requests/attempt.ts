@@ -118,15 +118,16 @@ const statusOf = (outcome: Exchange): number | null => ('status' in outcome ? ou
 
 function verdictOf(outcome: Exchange, call: Call, { unused }: Grant, options: AttemptOptions): Verdict {
   const { address, clock, windowMs, timeoutMs, maxBodyBytes } = options;
+  const known = { nowMs: clock.now(), windowMs, unused };
   switch (outcome.kind) {
     case 'answer': {
-      const verdict = classify(outcome, call.expect, { nowMs: clock.now(), windowMs, unused });
-      if (verdict.kind === 'success' && outcome.digest !== undefined) return { ...verdict, digest: outcome.digest };
-      return fitToShow(verdict, address.hide);
+      const verdict = fitToShow(classify(outcome, call.expect, known), address.hide);
+      return verdict.kind === 'success' && outcome.digest !== undefined
+        ? { ...verdict, digest: outcome.digest }
+        : verdict;
     }
     case 'known': {
       const { meta, digest, decode } = outcome;
-      const known = { nowMs: clock.now(), windowMs, unused };
       return { kind: 'success', body: { meta }, digest, reread: () => classify(decode(), call.expect, known) };
     }
     case 'too large': {

@@ -20,12 +20,12 @@ export function createReadingCheck(plan: Plan): (step: Step) => string | null {
   const { totals, pages } = plan.variants;
   const promised = (totals === 'doubled' ? 2 : 1) * (pages === 'thinned' ? 3 : 1);
   const readings = new Map<string, Spent>();
-  return ({ resource, task, slice, rows, held = [], bad, requests, end }) => {
+  return ({ resource, task, slice, rows, known, bad, requests, end }) => {
     const name = `${resource.name} ${sliceText(slice)}`;
     const id = `${task.runId} ${name}`;
     const spent = readings.get(id) ?? { requests: 0, keys: new Set() };
     spent.requests += requests;
-    for (const key of [...[...rows, ...bad].map(each => each.key), ...held]) spent.keys.add(key);
+    for (const key of [...[...rows, ...bad].map(each => each.key), ...(known?.keys ?? [])]) spent.keys.add(key);
     readings.set(id, spent);
     if (end === undefined) return null;
     readings.delete(id);

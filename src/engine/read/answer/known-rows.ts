@@ -1,7 +1,7 @@
 import { isContentKey } from '../../../source/paging/row-key.ts';
+import { fieldsText } from '../../profile/observe-rows.ts';
 import type { Resource } from '../../resource.ts';
 import type { PageAnswer } from '../fetch/fetch-page.ts';
-import { fieldsText } from '../fetch/recall.ts';
 import type { Step } from '../step.ts';
 import { type ParsedRows, parseRows } from './parse-rows.ts';
 
@@ -10,7 +10,7 @@ export function recalled(
   resource: Resource,
   answer: PageAnswer,
   parsed: ParsedRows,
-): Pick<Step, 'known' | 'keep' | 'held' | 'deep'> {
+): Pick<Step, 'known' | 'keep' | 'deep'> {
   const { known } = answer;
   if (known === undefined) {
     const keep = keepOf(answer, parsed);
@@ -23,9 +23,9 @@ export function recalled(
     const again = parseRows(resource, read, new Set());
     const { rows, bad, replaced, fields } = again;
     // Something is stored otherwise, whatever its hash says.
-    return { rows, bad, replaced, fields, held: [], keep: keepOf(read, again), deep: true };
+    return { rows, bad, replaced, fields, keep: keepOf(read, again), deep: true };
   };
-  return { held: known.keys, known: { keys: known.keys, checksum: known.checksum, instead } };
+  return { known: { keys: known.keys, checksum: known.checksum, instead } };
 }
 
 /** Only an answer that became rows as it came, each of them once and by its own id. */

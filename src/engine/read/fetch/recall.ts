@@ -3,6 +3,7 @@ import type { Db } from '../../../warehouse/database/database.ts';
 import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/rows/known-answers.ts';
 import { pageSize, partition } from '../../coverage/list.ts';
 import { hasVanished } from '../../profile/field-drift.ts';
+import { fieldsText } from '../../profile/observe-rows.ts';
 import { placeOf, type Resource } from '../../resource.ts';
 import { overlap, type Slice } from '../../slices/slice.ts';
 
@@ -50,8 +51,6 @@ export const createRecall =
         answers.findLast(each => rowsBefore(each) <= offset && offset + more < rowsBefore(each) + each.keys.length),
     };
   };
-
-export const fieldsText = (fields: ReadonlySet<string>): string => [...fields].sort().join();
 
 /** At 100 rows a page, an unchanged re-read takes as long either way, and a first load a twelfth less without; at 1000, a re-read takes 0.7 of the time. */
 const FEWEST_ROWS = 250;

@@ -26,11 +26,11 @@ export interface Search {
   /** An offset at which the list is known to have ended. */
   readonly pastEnd: number;
   /** Default: none is known. */
-  readonly known?: KnownAddress;
+  readonly known?: KnownAddress | undefined;
 }
 
 /** The address of an answer that came before and shows the row at this offset and at least so many behind it, if there is one. */
-export type KnownAddress = (offset: number, more: number) => PageAddress | undefined;
+type KnownAddress = (offset: number, more: number) => PageAddress | undefined;
 
 /** Pages that lie elsewhere are corrected this often before the loop decides afresh; each is kept, so nothing is wasted. */
 const MAX_CORRECTIONS = 5;
@@ -130,7 +130,7 @@ export function afterPage(
 /** The addresses behind the page that holds the start of the range, each overlapping the one before by a row; at most `most`. */
 export function* addressesBehind(
   { lastOffset, total }: Place,
-  { rows, isFixed, most, known }: { rows: number; isFixed: boolean; most: number; known?: KnownAddress },
+  { rows, isFixed, most, known }: { rows: number; isFixed: boolean; most: number; known?: KnownAddress | undefined },
 ): Generator<PageAddress> {
   let at = lastOffset;
   for (let count = 0; count < most && (total === null || at < total - 1); count++) {

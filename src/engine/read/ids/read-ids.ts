@@ -24,7 +24,6 @@ import {
   addressesBehind,
   addressOf,
   afterPage,
-  type KnownAddress,
   missOf,
   offsetAfter,
   type PageAddress,
@@ -45,7 +44,6 @@ interface RangeReading {
   readonly rank: (id: bigint) => Promise<number>;
   /** Rows stored behind it. */
   readonly behind: (id: bigint) => Promise<number>;
-  readonly known?: KnownAddress;
 }
 
 /**
@@ -74,11 +72,10 @@ export async function* readIds(
   const place = await startSearch(begun);
   const { offset, size } = place;
   const answers = await reader.recall(resource, range, {}, { from: offset - size, to: offset + most * size });
-  const known: KnownAddress = (at, more) => answers?.showing(at, more);
-  const reading: RangeReading = { ...begun, question: { ...question, known: answers }, known };
+  const reading: RangeReading = { ...begun, question: { ...question, known: answers } };
   // One that begins with the range needs no row before it: where that row is gone, the answer begins behind it and leaves a gap.
   const isFirst = answers?.showing(offset + 1, 0)?.keys[0] === String(place.start);
-  const search: Search = { ...place, known, offset: isFirst ? offset + 1 : offset };
+  const search: Search = { ...place, known: answers?.showing, offset: isFirst ? offset + 1 : offset };
   const { paging, limit } = resource.profile;
   // Where pages are not counted they have to overlap: whether they can is found out first.
   if (search.offset > 0 && paging === 'until empty' && limit === null) {
@@ -188,10 +185,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   const further = Math.max(most - 1, isFixed || beginsBehind(found.place, startOf(reading), isDescending) ? 1 : 0);
   if (further === 0) return;
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
-  const addresses = addressesBehind(found.place, {
-    ...{ rows, isFixed, most: further },
-    ...(reading.known && { known: reading.known }),
-  });
+  const addresses = addressesBehind(found.place, { rows, isFixed, most: further, known: question.known?.showing });
   const usual = found.page.limit;
   const emptyAsOf = found.place.total === null ? found.answer.grantedAt : undefined;
   const fetch = ({ page, limit }: PageAddress) =>

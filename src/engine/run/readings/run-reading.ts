@@ -34,7 +34,8 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
     while (!next.done && !isLost) {
       const step = next.value;
       if (choice.counted) update(task, { kind: 'spent', requests: step.requests });
-      const showsRows = step.rows.length + step.bad.length + (step.held?.length ?? 0) > 0;
+      const { rows, bad, held = [], known } = step;
+      const showsRows = rows.length + bad.length + held.length + (known?.keys.length ?? 0) > 0;
       spent = { requests: spent.requests + step.requests, pages: spent.pages + Number(showsRows) };
       const committed = loop.committer.add(step, steps).finally(step.release);
       // Thrown in `finally`; until then it must not be an unhandled rejection.
