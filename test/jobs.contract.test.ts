@@ -7,7 +7,7 @@ import { declareTable } from '../src/engine/records/declare-table.ts';
 import { childShape, createRecordParser } from '../src/engine/records/parse-record.ts';
 import type { Database } from '../src/warehouse/database/database.ts';
 import { tableIn } from '../src/warehouse/rows/tables.ts';
-import { writeRows } from '../src/warehouse/rows/write-rows.ts';
+import { writeRows } from '../src/warehouse/rows/write/write-rows.ts';
 import { createTestDatabase, MIGRATIONS, type TestDatabase } from './support/database.ts';
 
 const folder = new URL('../jobs/', import.meta.url);

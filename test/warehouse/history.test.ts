@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { createHistoryView } from '../../migrations/create-history-view.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { deleteRows } from '../../src/warehouse/rows/delete-rows.ts';
-import { type Row, writeRows } from '../../src/warehouse/rows/write-rows.ts';
+import type { Row } from '../../src/warehouse/rows/write/row.ts';
+import { writeRows } from '../../src/warehouse/rows/write/write-rows.ts';
 import { withDatabase } from '../support/database.ts';
 import { contentOf, createParcels, PARCELS, parcel } from './parcels.ts';
 

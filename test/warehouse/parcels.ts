@@ -4,7 +4,8 @@ import { declareTable } from '../../src/engine/records/declare-table.ts';
 import type { Database, Transaction } from '../../src/warehouse/database/database.ts';
 import { markMissing } from '../../src/warehouse/rows/missing-rows.ts';
 import { type Table, tableIn } from '../../src/warehouse/rows/tables.ts';
-import { type Row, writeRows } from '../../src/warehouse/rows/write-rows.ts';
+import type { Row } from '../../src/warehouse/rows/write/row.ts';
+import { writeRows } from '../../src/warehouse/rows/write/write-rows.ts';
 
 const job = defineJob({
   path: '/parcels',

@@ -1,6 +1,7 @@
 import { rollbackTo, savepoint, type Transaction } from '../../warehouse/database/database.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
-import { type Row, type WriteResult, writeRows } from '../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../warehouse/rows/write/row.ts';
+import { type WriteResult, writeRows } from '../../warehouse/rows/write/write-rows.ts';
 import { oldestProof } from '../coverage/list.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';

@@ -12,7 +12,7 @@ import {
   readFieldLimit,
   releaseHeld,
 } from '../../warehouse/rows/held-values.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../warehouse/rows/write/row.ts';
 import { heldBack } from '../conclude/remove-rows.ts';
 import type { TransactionEffects } from '../conclude/transaction-effects.ts';
 import { collapses, holdsField, isBeyondLimit, type Loss, lossesOf } from '../deletion/judge-loss.ts';

@@ -1,7 +1,7 @@
 import type { Db } from '../../warehouse/database/database.ts';
 import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../warehouse/rows/write/row.ts';
 import { remember, resourceIn, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { partition } from '../coverage/list.ts';
 import { fieldsBesideKey } from '../job.ts';

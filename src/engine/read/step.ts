@@ -1,7 +1,7 @@
 import type { Position, Reached } from '../../source/paging/stable-reading.ts';
-import type { KnownAnswer, ShownAnswer } from '../../warehouse/rows/known-answers.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
-import type { Row } from '../../warehouse/rows/write-rows.ts';
+import type { KnownAnswer, ShownAnswer } from '../../warehouse/rows/write/known-answers.ts';
+import type { Row } from '../../warehouse/rows/write/row.ts';
 import type { Edge, Observation } from '../profile/observation.ts';
 import type { AskedDays } from '../profile/observe-filter.ts';
 import type { Resource } from '../resource.ts';

@@ -7,9 +7,9 @@ import { lockForTransaction } from '../database/lock-key.ts';
 import type { Place } from '../ledgers/sources.ts';
 import { releaseRows } from './held-values.ts';
 import { unmarkMissing } from './missing-rows.ts';
-import { copyToHistory } from './row-history.ts';
 import { forgetWindows } from './row-windows.ts';
 import type { Table } from './tables.ts';
+import { copyToHistory } from './write/row-history.ts';
 
 /** The state of a resource's loss limit. */
 export interface RowLossLimit {

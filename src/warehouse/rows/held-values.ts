@@ -5,8 +5,8 @@ import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { readNow } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
-import { keepVersions } from './row-history.ts';
 import type { Table } from './tables.ts';
+import { keepVersions } from './write/row-history.ts';
 
 /** Stored values of a column, or child rows, that the source shows empty and that are kept. `field`: the column, or the child field. */
 export interface HeldValues {

@@ -5,8 +5,8 @@ import type { Db } from '../database/database.ts';
 import { daysAgo, NOW } from '../database/now.ts';
 import { UNDO_DAYS } from '../ledgers/retention.ts';
 import type { Place } from '../ledgers/sources.ts';
-import { childRows } from './row-history.ts';
 import type { Table } from './tables.ts';
+import { childRows } from './write/row-history.ts';
 
 /** A field of which more values were replaced than people usually do, within 24 hours. `field`: the column, or the child field. */
 export interface Rewrite {

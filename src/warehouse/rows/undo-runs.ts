@@ -3,8 +3,8 @@ import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
-import { keepVersions } from './row-history.ts';
 import type { ChildTable, Table } from './tables.ts';
+import { keepVersions } from './write/row-history.ts';
 
 /** What an undo restores. */
 export interface Undone {

@@ -6,7 +6,7 @@ import type { Resource } from '../../../src/engine/resource.ts';
 import { createTask } from '../../../src/engine/task/task.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { startRun } from '../../../src/warehouse/ledgers/runs.ts';
-import { readAnswers } from '../../../src/warehouse/rows/known-answers.ts';
+import { readAnswers } from '../../../src/warehouse/rows/write/known-answers.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 

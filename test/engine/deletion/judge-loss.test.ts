@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { collapses, isBeyondLimit, lossesOf } from '../../../src/engine/deletion/judge-loss.ts';
 import { lossLimitOf } from '../../../src/engine/deletion/loss-limit.ts';
-import type { Row } from '../../../src/warehouse/rows/write-rows.ts';
+import type { Row } from '../../../src/warehouse/rows/write/row.ts';
 
 const keysOf = (count: number) => Array.from({ length: count }, (_, n) => `${n}`);
 const row = (key: string, amount: string | null, items: number): Row => ({

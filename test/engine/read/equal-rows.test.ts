@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type EqualRows, NO_EQUALS, takeEquals } from '../../../src/engine/read/answer/equal-rows.ts';
 import { contentOf, ordinalOf } from '../../../src/source/paging/row-key.ts';
-import type { Row } from '../../../src/warehouse/rows/write-rows.ts';
+import type { Row } from '../../../src/warehouse/rows/write/row.ts';
 
 /** A row at the source: what the job declares of it, and an unknown field. */
 type Given = readonly [content: string, extra: string];

@@ -6,7 +6,7 @@ import type { Transaction } from '../../../src/warehouse/database/database.ts';
 import { createSeenTime, NOW, type SeenTime } from '../../../src/warehouse/database/now.ts';
 import { bookCommit } from '../../../src/warehouse/ledgers/book-commit.ts';
 import { type Cursor, type ReadingState, takeCursors } from '../../../src/warehouse/ledgers/cursors.ts';
-import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
+import { writeRows } from '../../../src/warehouse/rows/write/write-rows.ts';
 import { withDatabase } from '../../support/database.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { contentOf, createParcels, inTransaction, parcel } from '../parcels.ts';

@@ -5,7 +5,7 @@ import type { Database } from '../../../src/warehouse/database/database.ts';
 import { deleteRows } from '../../../src/warehouse/rows/delete-rows.ts';
 import { unmarkMissing } from '../../../src/warehouse/rows/missing-rows.ts';
 import { type Table, tableIn } from '../../../src/warehouse/rows/tables.ts';
-import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
+import { writeRows } from '../../../src/warehouse/rows/write/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import { JOBS } from '../../support/resources.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';

@@ -6,7 +6,7 @@ import { listMissing, missingAmong, unmarkMissing } from '../../../src/warehouse
 import { sliceCondition } from '../../../src/warehouse/rows/slice-condition.ts';
 import { compareRows } from '../../../src/warehouse/rows/stored-rows.ts';
 import type { Table } from '../../../src/warehouse/rows/tables.ts';
-import { writeRows } from '../../../src/warehouse/rows/write-rows.ts';
+import { writeRows } from '../../../src/warehouse/rows/write/write-rows.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
 import {
   createParcels,

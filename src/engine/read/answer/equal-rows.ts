@@ -1,5 +1,5 @@
 import { contentOf, isContentKey, ordinalOf } from '../../../source/paging/row-key.ts';
-import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../../warehouse/rows/write/row.ts';
 import { groupBy } from '../../group-by.ts';
 import { byExtra } from './parse-rows.ts';
 

@@ -1,6 +1,6 @@
 import { stampMs } from '../../../clock.ts';
 import { isAtStart, type Reading, type ReadingOutcome, type ReadPage } from '../../../source/paging/stable-reading.ts';
-import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../../warehouse/rows/write/row.ts';
 import { observeCounts, observeValueCount } from '../../profile/counts.ts';
 import { observeLongest } from '../../profile/list-end.ts';
 import type { Observation } from '../../profile/observation.ts';

@@ -1,7 +1,7 @@
 import { isObject } from '../../../source/answers/json.ts';
 import { isContentKey, isNumberedKey, unreadableKey } from '../../../source/paging/row-key.ts';
 import type { BadRecord } from '../../../warehouse/rows/quarantine.ts';
-import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../../warehouse/rows/write/row.ts';
 import { groupBy } from '../../group-by.ts';
 import { fieldsBesideKey } from '../../job.ts';
 import { hasVanished } from '../../profile/field-drift.ts';

@@ -1,7 +1,7 @@
 import { stampMs } from '../../../clock.ts';
 import { isKind, type SluiceError } from '../../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../../source/client.ts';
-import type { KnownAnswer } from '../../../warehouse/rows/known-answers.ts';
+import type { KnownAnswer } from '../../../warehouse/rows/write/known-answers.ts';
 import { holdsNothing, holdsRows, type List, pageSize } from '../../coverage/list.ts';
 import { believedMeta, promisedPages } from '../../profile/counts.ts';
 import type { Refused } from '../../profile/observed-page.ts';

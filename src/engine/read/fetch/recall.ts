@@ -1,6 +1,6 @@
 import { VERSION } from '../../../version.ts';
 import type { Db } from '../../../warehouse/database/database.ts';
-import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/rows/known-answers.ts';
+import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/rows/write/known-answers.ts';
 import { pageSize, partition } from '../../coverage/list.ts';
 import { hasVanished } from '../../profile/field-drift.ts';
 import { fieldsText } from '../../profile/observe-rows.ts';

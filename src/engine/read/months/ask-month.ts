@@ -1,5 +1,5 @@
 import type { BadRecord } from '../../../warehouse/rows/quarantine.ts';
-import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../../warehouse/rows/write/row.ts';
 import { slicingOf } from '../../job.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';

@@ -1,5 +1,5 @@
 import { stampMs } from '../../../clock.ts';
-import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../../warehouse/rows/write/row.ts';
 import { dayIn, monthBefore } from '../../slices/date-windows.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';

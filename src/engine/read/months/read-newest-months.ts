@@ -1,4 +1,4 @@
-import type { Row } from '../../../warehouse/rows/write-rows.ts';
+import type { Row } from '../../../warehouse/rows/write/row.ts';
 import { type Day, dayIn, monthBefore } from '../../slices/date-windows.ts';
 import type { Slice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';

@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
-import { arrayOf } from '../database/arrays.ts';
-import type { Db } from '../database/database.ts';
-import type { Place } from '../ledgers/sources.ts';
-import { fromStored, toStored } from '../ledgers/stored-keys.ts';
-import type { Table } from './tables.ts';
+import { arrayOf } from '../../database/arrays.ts';
+import type { Db } from '../../database/database.ts';
+import type { Place } from '../../ledgers/sources.ts';
+import { fromStored, toStored } from '../../ledgers/stored-keys.ts';
+import type { Table } from '../tables.ts';
+import { refs, stored } from './row-batches.ts';
 
 /** An answer of a list, and the rows that were stored as it showed them. */
 export interface KnownAnswer {
@@ -89,16 +90,16 @@ export async function stillStored(
 ): Promise<boolean[]> {
   if (answers.length === 0) return [];
   const { rows } = await sql<{ n: number; rows: number; checksum: string }>`${checksums(table, answers)}`.execute(db);
-  const stored = new Map(rows.map(row => [row.n, row]));
+  const now = new Map(rows.map(row => [row.n, row]));
   return answers.map(({ keys, checksum }, n) => {
-    const found = stored.get(n);
+    const found = now.get(n);
     return found?.rows === keys.length && found.checksum === checksum;
   });
 }
 
 /** For each answer `n`: how many of its rows are stored, and their checksum. */
 function checksums(table: Table, answers: readonly { readonly keys: readonly string[] }[]) {
-  const { schema, name, key, columns, children, hashed } = table;
+  const { schema, key, columns, children, hashed } = table;
   const numbers = answers.flatMap(({ keys }, n) => keys.map(() => `${n}`));
   const keys = answers.flatMap(answer => answer.keys);
   const own = [
@@ -106,20 +107,20 @@ function checksums(table: Table, answers: readonly { readonly keys: readonly str
   ];
   const ofChildren = children.map(
     child => sql` + coalesce((select sum(${hashOf('c', [child.parent, 'line', ...namesOf(child.columns), '_extra'])}) from ${sql.id(schema, child.name)} c
-      where c.${sql.id(child.parent)} = k.key), 0)`,
+      where c.${sql.id(child.parent)} = ${sql.ref(`k.${key.name}`)}), 0)`,
   );
   return sql`
-    select k.n, count(t.${sql.id(key.name)})::int as rows, sum(${hashOf('t', own)}${concat(ofChildren)})::text as checksum
-    from unnest(${arrayOf('int', numbers)}, ${arrayOf(key.type, keys)}) as k(n, key)
-    left join lateral (select * from ${sql.id(schema, name)} s where s.${sql.id(key.name)} = k.key offset 0) t on true
-    group by k.n`;
+    select k._answer as n, count(t.${sql.id(key.name)})::int as rows, sum(${hashOf('t', own)}${concat(ofChildren)})::text as checksum
+    from unnest(${arrayOf('int', numbers)}, ${arrayOf(key.type, keys)}) as k(_answer, ${sql.id(key.name)})
+    left join ${stored(table, 'k')} on true
+    group by k._answer`;
 }
 
 const namesOf = (columns: Table['columns']): string[] => columns.map(column => column.name);
 
 /** Of Sluice's own columns: somebody may have added others, of types that cannot be hashed. */
 const hashOf = (alias: string, names: readonly string[]): RawBuilder<unknown> =>
-  sql`hash_record_extended(row(${sql.join(names.map(column => sql.ref(`${alias}.${column}`)))}), 0)`;
+  sql`hash_record_extended(row(${refs(alias, names)}), 0)`;
 
 const concat = (parts: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(parts, sql``);
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Database } from '../../../src/warehouse/database/database.ts';
-import type { Table } from '../../../src/warehouse/rows/tables.ts';
-import { type Row, writeRows } from '../../../src/warehouse/rows/write-rows.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
-import { contentOf, createParcels, inTransaction, marksOf, parcel } from '../parcels.ts';
+import type { Database } from '../../../../src/warehouse/database/database.ts';
+import type { Table } from '../../../../src/warehouse/rows/tables.ts';
+import type { Row } from '../../../../src/warehouse/rows/write/row.ts';
+import { writeRows } from '../../../../src/warehouse/rows/write/write-rows.ts';
+import { createTestDatabase, type TestDatabase } from '../../../support/database.ts';
+import { contentOf, createParcels, inTransaction, marksOf, parcel } from '../../parcels.ts';
 
 let own: TestDatabase;
 let database: Database;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { declareTable } from '../../../src/engine/records/declare-table.ts';
-import { keepAnswers, readAnswers, stillStored } from '../../../src/warehouse/rows/known-answers.ts';
-import { tableIn } from '../../../src/warehouse/rows/tables.ts';
-import { withDatabase } from '../../support/database.ts';
-import { JOBS } from '../../support/resources.ts';
+import { declareTable } from '../../../../src/engine/records/declare-table.ts';
+import { tableIn } from '../../../../src/warehouse/rows/tables.ts';
+import { keepAnswers, readAnswers, stillStored } from '../../../../src/warehouse/rows/write/known-answers.ts';
+import { withDatabase } from '../../../support/database.ts';
+import { JOBS } from '../../../support/resources.ts';
 
 const PLACE = { source: 'main', resource: 'invoices' };
 const table = tableIn('warehouse', declareTable('invoices', JOBS.invoices));

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
-import { arrayOf } from '../database/arrays.ts';
-import type { Db } from '../database/database.ts';
-import type { ChildTable, Table } from './tables.ts';
+import { arrayOf } from '../../database/arrays.ts';
+import type { Db } from '../../database/database.ts';
+import type { ChildTable, Table } from '../tables.ts';
 
 export interface ChildRow {
   readonly values: Readonly<Record<string, string | null>>;

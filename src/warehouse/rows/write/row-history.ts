@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { arrayOf } from '../database/arrays.ts';
-import type { Db } from '../database/database.ts';
-import { NOW } from '../database/now.ts';
-import type { ChildTable, Table } from './tables.ts';
+import { arrayOf } from '../../database/arrays.ts';
+import type { Db } from '../../database/database.ts';
+import { NOW } from '../../database/now.ts';
+import type { ChildTable, Table } from '../tables.ts';
 
 /** The child rows of `t` in their order, as JSON without their parent. */
 export const childRows = (table: Table, child: ChildTable): RawBuilder<unknown> =>

@@ -1,26 +1,22 @@
 import { type RawBuilder, sql } from 'kysely';
-import { isEmpty } from '../../engine/deletion/loss-limit.ts';
-import { arrayOf } from '../database/arrays.ts';
-import type { Db, Transaction } from '../database/database.ts';
-import { alteredChildren, type ChildRow, replaceChildren } from './child-rows.ts';
+import { isEmpty } from '../../../engine/deletion/loss-limit.ts';
+import type { Db, Transaction } from '../../database/database.ts';
+import type { Table } from '../tables.ts';
+import { alteredChildren, replaceChildren } from './child-rows.ts';
+import type { Row } from './row.ts';
+import {
+  type Batch,
+  columnsOf,
+  flagged,
+  groupByShape,
+  hashesOf,
+  isContent,
+  keysOf,
+  refs,
+  stored,
+  unnested,
+} from './row-batches.ts';
 import { keepVersions, reviveRows } from './row-history.ts';
-import type { Column, Table } from './tables.ts';
-
-/** One parsed record, as text that Postgres casts. A column absent from `values` keeps its stored value. */
-export interface Row {
-  readonly key: string;
-  readonly values: Readonly<Record<string, string | null>>;
-  /** By child field; absent: the stored child rows stay. */
-  readonly children: Readonly<Record<string, readonly ChildRow[]>>;
-  /** Unknown fields as JSON text, null when there are none. */
-  readonly extra: string | null;
-  /** Hex digest of the record with its children; null where the table keeps none. */
-  readonly hash: string | null;
-  /** Grant time of the request that brought it. */
-  readonly readAt: string;
-  /** A row stored under its key stays unchanged: equal rows without an id can be told apart only where all of them are shown. */
-  readonly onlyIfNew?: boolean;
-}
 
 interface WriteContext {
   readonly resource: string;
@@ -55,9 +51,6 @@ export interface WriteResult {
    */
   unsure: string[];
 }
-
-/** Rows per statement. 1000 give 85k rows/s on two connections; smaller batches lose a third, larger ones gain nothing. */
-const BATCH = 1000;
 
 /**
  * Makes the stored rows equal to `rows`. Equal rows are not written: each row is compared through a lateral index look-up, where
@@ -134,75 +127,6 @@ async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Ro
 
 const supersedes = (row: Row, other: Row): boolean =>
   row.onlyIfNew === other.onlyIfNew ? row.readAt >= other.readAt : other.onlyIfNew === true;
-
-interface Batch {
-  readonly columns: readonly Column[];
-  readonly rows: readonly Row[];
-}
-
-// A statement holds rows with the same set of present columns; nearly all rows of a source share one.
-function groupByShape(table: Table, rows: readonly Row[]): Batch[] {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    let shape = '';
-    for (const { name } of table.columns) shape += row.values[name] === undefined ? '-' : '+';
-    const group = groups.get(shape);
-    if (group) group.push(row);
-    else groups.set(shape, [row]);
-  }
-  const batches: Batch[] = [];
-  for (const [shape, group] of groups) {
-    const columns = table.columns.filter((_, index) => shape[index] === '+');
-    for (let start = 0; start < group.length; start += BATCH)
-      batches.push({ columns, rows: group.slice(start, start + BATCH) });
-  }
-  return batches;
-}
-
-interface BatchColumn extends Column {
-  readonly values: readonly (string | null)[];
-}
-
-const keysOf = ({ key }: Table, { rows }: Batch): BatchColumn => ({ ...key, values: rows.map(row => row.key) });
-
-const hashesOf = ({ rows }: Pick<Batch, 'rows'>): BatchColumn => ({
-  name: '_hash',
-  type: 'bytea',
-  values: rows.map(row => `\\x${row.hash}`),
-});
-
-/** Whether a column is what the source says of a row. */
-const isContent = ({ key }: Table, name: string): boolean => name !== '_read_at' && name !== key.name;
-
-function columnsOf(table: Table, { columns, rows }: Batch): BatchColumn[] {
-  const data: BatchColumn[] = columns.map(column => ({
-    ...column,
-    values: rows.map(row => row.values[column.name] ?? null),
-  }));
-  if (!columns.some(column => column.name === table.key.name)) data.push(keysOf(table, { columns, rows }));
-  data.push({ name: '_extra', type: 'jsonb', values: rows.map(row => row.extra) });
-  if (table.hashed) data.push(hashesOf({ rows }));
-  data.push({ name: '_read_at', type: 'timestamptz', values: rows.map(row => row.readAt) });
-  return data;
-}
-
-/** The columns as rows `i`. */
-const unnested = (columns: readonly BatchColumn[]): RawBuilder<unknown> =>
-  sql`unnest(${sql.join(columns.map(({ type, values }) => arrayOf(type, values)))})
-    as i(${sql.join(columns.map(({ name }) => sql.id(name)))})`;
-
-/** The stored row `t` with the key of the row `of`, through the index whatever the planner thinks of its size. */
-const stored = ({ schema, name, key }: Table, of: string): RawBuilder<unknown> =>
-  sql`lateral (select * from ${sql.id(schema, name)} s where s.${sql.id(key.name)} = ${sql.ref(`${of}.${key.name}`)} offset 0) t`;
-
-const refs = (alias: string, columns: readonly string[]): RawBuilder<unknown> =>
-  sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
-
-/** A column that is left out where it is false for all rows, as it nearly always is. */
-function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): BatchColumn[] {
-  const values = rows.map(row => String(holds(row)));
-  return values.includes('true') ? [{ name, type: 'boolean', values }] : [];
-}
 
 /** A field that some rows of a batch leave empty. */
 interface Emptied {
