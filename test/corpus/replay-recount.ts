@@ -29,7 +29,10 @@ export function replayRecount(recorded: RecordedRecount): { was: unknown; is: un
       missing: missing.length,
     };
     const found = hiddenRows(known, { counted: countedFirst(task.counted), countAsked: task.recounted }, held);
-    return found === 'none' ? 'done' : found === 'ask again' ? found : found.trait;
+    if (found === 'ask again') return found;
+    // The recorder's engine did not judge the counts of lists in the order of ids.
+    const [learnt] = found === 'none' ? [] : found;
+    return learnt === undefined || learnt.trait === 'counts' ? 'done' : learnt.trait;
   }
 
   function resultOf<T>(statement: string): T | undefined {

@@ -212,14 +212,20 @@ async function storeTrait({ database, source }: Engine, resource: Resource, obse
 
 /** Counts that are not used any more leave slices that did not add up to be read again. */
 async function distrust(engine: Engine, task: Task, doubt: Observation): Promise<void> {
-  const { resource } = task;
   update(task, { kind: 'miscounts judged' });
-  await storeTrait(engine, resource, doubt);
-  if (!isUnreliable(doubt.value)) return;
+  await learn(engine, task, doubt);
+}
+
+/** Stores a trait. Whether the task goes on with it, as it changes what has to be read. */
+async function learn(engine: Engine, task: Task, observation: Observation): Promise<boolean> {
+  const { resource } = task;
+  await storeTrait(engine, resource, observation);
+  const { trait, value, evidence } = observation;
+  if (trait !== 'counts' || !isUnreliable(value)) return trait === 'undated';
   resource.total = null;
-  const facts = { resource: resource.name, evidence: doubt.evidence };
-  engine.log.warn(facts, 'the count of this list is wrong and no longer used');
+  engine.log.warn({ resource: resource.name, evidence }, 'the count of this list is wrong and no longer used');
   update(task, { kind: 'started over' });
+  return true;
 }
 
 /** At the end of a task: does the source count rows that its windows did not show, or rows that all of them lack? */
@@ -231,8 +237,9 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   if (hidden === 'none') await endTask(loop, task, serves);
   else if (hidden === 'ask again') void launchReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
   else {
-    await storeTrait(engine, resource, hidden);
-    if (hidden.trait === 'end') await endTask(loop, task, serves);
+    let goesOn = false;
+    for (const each of hidden) if (await learn(engine, task, each)) goesOn = true;
+    if (!goesOn) await endTask(loop, task, serves);
   }
 }
 

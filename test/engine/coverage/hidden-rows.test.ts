@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import invoices from '../../../jobs/invoices.ts';
 import products from '../../../jobs/products.ts';
 import { hiddenRows, mayHideRows, settlesDoubt } from '../../../src/engine/coverage/hidden-rows.ts';
@@ -29,34 +29,62 @@ test('what all windows lack is counted again, also by a task that has no count f
   const after = (counted: { rows: number; at: number } | null, countAsked: boolean, lackedByCover = 0) =>
     hiddenRows(list, { counted, countAsked }, { ...held, lackedByCover });
   expect([after(null, false), after(null, false, 1), after(null, true, 1)]).toEqual(['none', 'ask again', 'none']);
-  expect(after({ rows: 100, at: 1 }, true)).toMatchObject({ trait: 'undated' });
+  expect(after({ rows: 100, at: 1 }, true)).toMatchObject([{ trait: 'undated' }]);
   // The only window was read at 1.
   expect(after({ rows: 100, at: 2 }, true)).toBe('none');
 });
 
-test('a list in the order of ids that counts more rows than its pages showed is counted again, and does not end there if it still does', () => {
+describe('a list in the order of ids that counts more rows than its pages showed', () => {
   const end = JSON.stringify({ verdict: 'agreed', rows: 100, longest: 100, suspect: null, last: '1', times: 1 });
-  const profile = profileOf([
-    { trait: 'order', value: 'id-desc' },
-    { trait: 'end', value: end },
-  ]);
   const range = parseSlice('id ..');
-  const [entry] = [...listWith().entries.values()] as [Entry];
-  const list: List = {
-    ...listWith(),
-    job: products,
-    profile,
-    strategy: strategyFor(profile, products),
-    entries: new Map([['id ..', { ...entry, slice: range }]]),
+  const listById = (counts: string): List => {
+    const profile = profileOf([
+      { trait: 'order', value: 'id-desc' },
+      { trait: 'end', value: end },
+      { trait: 'counts', value: counts },
+    ]);
+    const [entry] = [...listWith().entries.values()] as [Entry];
+    const entries = new Map([['id ..', { ...entry, slice: range }]]);
+    return { ...listWith(), job: products, profile, strategy: strategyFor(profile, products), entries };
   };
-  const judge = (rows: number, countAsked: boolean) =>
+  const judge = (list: List, rows: number, countAsked: boolean) =>
     hiddenRows(list, { counted: null, countAsked }, { rows: rows + 5, quarantined: 1, lackedByCover: 0, missing: 5 });
-  expect([mayHideRows(list), mayHideRows({ ...list, total: 90 })]).toEqual([true, false]);
-  expect([judge(98, false), judge(99, false), judge(99, true)]).toEqual(['ask again', 'none', 'none']);
-  expect(judge(98, true)).toMatchObject({ trait: 'end', value: expect.stringContaining('"verdict":"open"') });
+  const learnt = (list: List, rows: number) => {
+    const found = judge(list, rows, true);
+    return typeof found === 'string' ? found : found.map(({ trait, value }) => [trait, value]);
+  };
+  const open = ['end', expect.stringContaining('"verdict":"open"')];
+
+  test('is counted again, and does not end there if it still does', () => {
+    const list = listById('agree');
+    expect([mayHideRows(list), mayHideRows({ ...list, total: 90 })]).toEqual([true, false]);
+    expect([judge(list, 98, false), judge(list, 99, false), judge(list, 99, true)]).toEqual([
+      'ask again',
+      'none',
+      'none',
+    ]);
+    expect(learnt(list, 98)).toEqual([open, ['counts', 'doubted once: id ..']]);
+  });
+
+  test('is no longer believed to count what it shows once a third task has found so', () => {
+    const doubted = listById('doubted once: id ..');
+    expect(mayHideRows({ ...doubted, total: 90 })).toBe(true);
+    expect(learnt(doubted, 98)).toEqual([open, ['counts', 'doubted twice: id ..']]);
+    expect(learnt(listById('doubted twice: id ..'), 98)).toEqual([['counts', 'unreliable']]);
+    expect(mayHideRows(listById('unreliable'))).toBe(false);
+  });
+
+  test('was right about it if the count agrees again with ranges that are all proven', () => {
+    const doubted = listById('doubted twice: id ..');
+    const unproven = [...doubted.entries].map(([name, entry]) => [name, { ...entry, dueReason: 'cut off' }] as const);
+    expect(learnt(doubted, 99)).toEqual([['counts', 'agree']]);
+    expect(learnt({ ...doubted, entries: new Map(unproven) }, 99)).toBe('none');
+    expect(learnt(listById('doubted twice: value customer_id=7'), 99)).toBe('none');
+    expect(learnt(listById('unfiltered'), 99)).toBe('none');
+  });
 });
 
-test('a count in doubt shows nothing', () => {
+test('a count in doubt shows nothing of windows', () => {
   for (const value of ['doubted once', 'doubted twice', 'unreliable'])
     expect(mayHideRows(listWith({ trait: 'counts', value }))).toBe(false);
 });

@@ -45,6 +45,33 @@ test.each(some(['id-desc', 'shuffled', 'id-asc', 'updated-desc'], 2))(
   },
 );
 
+test('a list in the order of ids whose count includes rows that it hides is proven without it, and loses what is deleted', async () => {
+  const variants = parseVariants('pages=thinned,limit-max=100,order=id-desc,other-ids=yes');
+  // 29 products, of which the last 5 are hidden.
+  const sandbox = await openSandbox({ size: { ...SIZE, customers: 90 }, rateLimit: 0, variants });
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const options = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000, resources: ['products'] as const };
+    const engine = await openEngine(database, sandbox, { ...options, pageSize: 20 });
+    const syncTimes = async (times: number) => {
+      for (; times > 0; times--) {
+        await clock.advance(HOUR);
+        await serveOrders(engine, 'sync', { whole: true });
+      }
+    };
+    await syncTimes(4);
+    sandbox.remove('products', 4);
+    await syncTimes(3);
+    expect(await differences(database, sandbox, 1000, ['products'])).toEqual([]);
+    const { rows } = await database.query<{ complete: boolean }>(
+      `select complete from sluice.complete('-infinity', 'infinity') where resource = 'products'`,
+    );
+    expect(rows).toEqual([{ complete: true }]);
+    await engine.close();
+  });
+  await sandbox.close();
+});
+
 const LOSSES = [
   ['one row', (rows: object[]) => rows.slice(1)],
   ['all of its rows', () => []],
