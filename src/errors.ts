@@ -9,7 +9,7 @@
  * - `unavailable`: the source remained unreachable through every retry; a later run continues.
  * - `database`: Postgres is unreachable, full or rejects the statement; the open transaction wrote nothing.
  * - `stale`: another process took over this cursor; this one wrote nothing and must stop.
- * - `fuse`: deleting these rows would exceed the loss limit; they stay until an operator accepts the deletion.
+ * - `fuse`: losing these rows or values would exceed the loss limit; they stay until an operator accepts the loss.
  * - `rewrite`: more values of a field were replaced than people usually do in a day; they are stored, and somebody should look.
  * - `failed`: the run cannot succeed for another reason, which the message states.
  */

@@ -28,7 +28,8 @@ export function replayRecount(recorded: RecordedRecount): { was: unknown; is: un
       lackedByCover: lacked.length,
       missing: missing.length,
     };
-    const found = hiddenRows(known, { counted: countedFirst(task.counted), countAsked: task.recounted }, held);
+    const asked = { counted: countedFirst(task.counted), countAsked: task.recounted, countJudged: false };
+    const found = hiddenRows(known, asked, held);
     if (found === 'ask again') return found;
     // The recorder's engine did not judge the counts of lists in the order of ids.
     const [learnt] = found === 'none' ? [] : found;

@@ -36,7 +36,7 @@ import { remove } from './remove-rows.ts';
 import { membersOf, settleCount } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
-/** Applies what follows from a step, in the transaction that writes its rows: cursor, missing rows, deletions, coverage. */
+/** Applies what follows from a step, in the transaction that writes its rows: missing rows and deletions; cursor and coverage are noted for its end. */
 export async function conclude(
   tx: Transaction,
   effects: TransactionEffects,

@@ -29,7 +29,8 @@ export function unreadBeside(
   if (value !== null && confirmsByWatched(list) && !isRead(watchedEntry(list, value)?.readAt)) return value;
   if (!confirmsByNewest(list)) return null;
   const newest = newestEnd(list);
-  return isRead(list.total == null ? newest.readAt : list.accountedAt) ? null : newest.slice;
+  // Until the first answer of a loop, the source may count.
+  return isRead(list.total === null ? newest.readAt : list.accountedAt) ? null : newest.slice;
 }
 
 /** Where an answer of the newest end has a say in deletions. */

@@ -88,8 +88,8 @@ export const countAgrees = (slice: string): Observation => ({
 });
 
 /**
- * The count of a slice was off by the same number again and again. The third task that finds this believes the rows; so does the
- * first where the count was found to ignore the filter.
+ * The count of a slice was off by the same number again and again, or that of a list in the order of ids by what no reading shows. The third task
+ * that finds this believes the rows; so does the first where the count was found to ignore the filter.
  */
 export function doubtCounts({ counts }: SourceProfile, slice: string, by: number): Observation | null {
   if (isUnreliable(counts)) return null;

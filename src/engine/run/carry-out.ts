@@ -10,7 +10,7 @@ import { single } from '../agenda/choice.ts';
 import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
 import { lackedByCover } from '../conclude/claims.ts';
-import { type Accounted, hiddenRows } from '../coverage/hidden-rows.ts';
+import { type Accounted, countedBy, hiddenRows } from '../coverage/hidden-rows.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
 import { isUnreliable } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
@@ -87,7 +87,8 @@ async function carryOutFor(loop: Loop, serves: Serves, act: ForTask, now: number
     case 'cut anew':
       return cutAnew(loop, task.resource, now);
     case 'distrust':
-      return distrust(engine, task, act.doubt);
+      await learn(engine, task, act.doubt);
+      return;
     case 'recount':
       return recount(loop, serves, task, now);
   }
@@ -136,7 +137,7 @@ async function followUp(loop: Loop, { task, slice }: Asked, now: number): Promis
   if (!agenda) return;
   agenda.ended.shift();
   const doubt = doubtOf(task);
-  if (doubt) await distrust(engine, task, doubt);
+  if (doubt) await learn(engine, task, doubt);
   const { resource } = task;
   const { failure, presence } = task.state;
   if (failure === null) {
@@ -210,17 +211,12 @@ async function storeTrait({ database, source }: Engine, resource: Resource, obse
   adopt(resource, withObservation(resource.profile, observation));
 }
 
-/** Counts that are not used any more leave slices that did not add up to be read again. */
-async function distrust(engine: Engine, task: Task, doubt: Observation): Promise<void> {
-  update(task, { kind: 'miscounts judged' });
-  await learn(engine, task, doubt);
-}
-
-/** Stores a trait. Whether the task goes on with it, as it changes what has to be read. */
+/** Stores a trait. Whether it changes what the task has to read: where counts are no longer used, all that did not add up. */
 async function learn(engine: Engine, task: Task, observation: Observation): Promise<boolean> {
   const { resource } = task;
-  await storeTrait(engine, resource, observation);
   const { trait, value, evidence } = observation;
+  if (trait === 'counts') update(task, { kind: 'counts judged' });
+  await storeTrait(engine, resource, observation);
   if (trait !== 'counts' || !isUnreliable(value)) return trait === 'undated';
   resource.total = null;
   engine.log.warn({ resource: resource.name, evidence }, 'the count of this list is wrong and no longer used');
@@ -235,7 +231,8 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   const accounted = await accountedRows(engine, resource);
   const hidden = hiddenRows(resource, task.state, accounted);
   if (hidden === 'none') await endTask(loop, task, serves);
-  else if (hidden === 'ask again') void launchReading(loop, task, { ...single({ by: 'newest' }), asks: 'count' }, now);
+  else if (hidden === 'ask again')
+    void launchReading(loop, task, { ...single(countedBy(resource)), asks: 'count' }, now);
   else {
     let goesOn = false;
     for (const each of hidden) if (await learn(engine, task, each)) goesOn = true;

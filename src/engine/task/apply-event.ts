@@ -75,8 +75,8 @@ export const EVENTS = {
     const counts = miscounts.get(slice) ?? new Map<number, number>();
     return { miscounts: new Map(miscounts).set(slice, new Map(counts).set(by, (counts.get(by) ?? 0) + 1)) };
   },
-  /** What the miscounts show of the list is about to be stored. */
-  'miscounts judged': () => ({ miscounts: NEW_STATE.miscounts }),
+  /** What the task shows of the list's counts is about to be stored. */
+  'counts judged': () => ({ miscounts: NEW_STATE.miscounts, countJudged: true }),
   /** Windows asked for by just these days lacked rows of them: the next are asked for with a day more. */
   'edges doubted': (state, { edges }: { readonly edges: readonly string[] }) => ({
     doubtedEdges: withAll(state.doubtedEdges, edges),

@@ -29,6 +29,8 @@ export interface TaskState extends TaskProgress {
   readonly doubtedEdges: ReadonlySet<string>;
   /** By how many rows the count of a slice was off, and in how many answers each time, by slice text. */
   readonly miscounts: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** What the task found of the source's counts was stored: another finding is left to the next task. */
+  readonly countJudged: boolean;
 }
 
 export const NEW_STATE: TaskState = {
@@ -43,6 +45,7 @@ export const NEW_STATE: TaskState = {
   doubts: new Map(),
   doubtedEdges: new Set(),
   miscounts: new Map(),
+  countJudged: false,
 };
 
 /** What a task may still start. `ending`: nothing, as it was closed, the source is down, or the list as a whole has changed. */

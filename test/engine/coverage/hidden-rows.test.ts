@@ -27,7 +27,7 @@ test('what all windows lack is counted again, also by a task that has no count f
   const held = { rows: 90, quarantined: 0, lackedByCover: 0, missing: 0 };
   const list = listWith();
   const after = (counted: { rows: number; at: number } | null, countAsked: boolean, lackedByCover = 0) =>
-    hiddenRows(list, { counted, countAsked }, { ...held, lackedByCover });
+    hiddenRows(list, { counted, countAsked, countJudged: false }, { ...held, lackedByCover });
   expect([after(null, false), after(null, false, 1), after(null, true, 1)]).toEqual(['none', 'ask again', 'none']);
   expect(after({ rows: 100, at: 1 }, true)).toMatchObject([{ trait: 'undated' }]);
   // The only window was read at 1.
@@ -36,21 +36,24 @@ test('what all windows lack is counted again, also by a task that has no count f
 
 describe('a list in the order of ids that counts more rows than its pages showed', () => {
   const end = JSON.stringify({ verdict: 'agreed', rows: 100, longest: 100, suspect: null, last: '1', times: 1 });
-  const range = parseSlice('id ..');
-  const listById = (counts: string): List => {
+  const [whole] = [...listWith().entries.values()] as [Entry];
+  /** Counted with 100 rows. */
+  const listById = (counts: string, given: Partial<Entry> = {}): List => {
     const profile = profileOf([
       { trait: 'order', value: 'id-desc' },
       { trait: 'end', value: end },
       { trait: 'counts', value: counts },
     ]);
-    const [entry] = [...listWith().entries.values()] as [Entry];
-    const entries = new Map([['id ..', { ...entry, slice: range }]]);
+    const parts = ['id 50..', 'id ..49'].map(slice => ({ ...whole, slice: parseSlice(slice), rows: 45, ...given }));
+    const entries = new Map(parts.map(part => [sliceText(part.slice), part]));
     return { ...listWith(), job: products, profile, strategy: strategyFor(profile, products), entries };
   };
-  const judge = (list: List, rows: number, countAsked: boolean) =>
-    hiddenRows(list, { counted: null, countAsked }, { rows: rows + 5, quarantined: 1, lackedByCover: 0, missing: 5 });
-  const learnt = (list: List, rows: number) => {
-    const found = judge(list, rows, true);
+  const TASK = { counted: null, countAsked: true, countJudged: false };
+  /** Of the stored rows, 5 are missing; one record is in quarantine. */
+  const judge = (list: List, stored: number, task: Partial<typeof TASK> = {}) =>
+    hiddenRows(list, { ...TASK, ...task }, { rows: stored, quarantined: 1, lackedByCover: 0, missing: 5 });
+  const learnt = (list: List, stored: number, task: Partial<typeof TASK> = {}) => {
+    const found = judge(list, stored, task);
     return typeof found === 'string' ? found : found.map(({ trait, value }) => [trait, value]);
   };
   const open = ['end', expect.stringContaining('"verdict":"open"')];
@@ -58,30 +61,51 @@ describe('a list in the order of ids that counts more rows than its pages showed
   test('is counted again, and does not end there if it still does', () => {
     const list = listById('agree');
     expect([mayHideRows(list), mayHideRows({ ...list, total: 90 })]).toEqual([true, false]);
-    expect([judge(list, 98, false), judge(list, 99, false), judge(list, 99, true)]).toEqual([
+    expect([judge(list, 98, { countAsked: false }), judge(list, 104, { countAsked: false })]).toEqual([
       'ask again',
-      'none',
       'none',
     ]);
     expect(learnt(list, 98)).toEqual([open, ['counts', 'doubted once: id ..']]);
+  });
+
+  test('may count the rows that are missing', () => {
+    for (const counts of ['agree', 'doubted twice: id ..'])
+      for (const stored of [99, 103]) expect(judge(listById(counts), stored)).toBe('none');
   });
 
   test('is no longer believed to count what it shows once a third task has found so', () => {
     const doubted = listById('doubted once: id ..');
     expect(mayHideRows({ ...doubted, total: 90 })).toBe(true);
     expect(learnt(doubted, 98)).toEqual([open, ['counts', 'doubted twice: id ..']]);
-    expect(learnt(listById('doubted twice: id ..'), 98)).toEqual([['counts', 'unreliable']]);
+    expect(learnt(doubted, 98, { countJudged: true })).toEqual([open]);
+    expect(learnt(listById('doubted twice: id ..'), 98)).toEqual([open, ['counts', 'unreliable']]);
     expect(mayHideRows(listById('unreliable'))).toBe(false);
   });
 
-  test('was right about it if the count agrees again with ranges that are all proven', () => {
-    const doubted = listById('doubted twice: id ..');
-    const unproven = [...doubted.entries].map(([name, entry]) => [name, { ...entry, dueReason: 'cut off' }] as const);
-    expect(learnt(doubted, 99)).toEqual([['counts', 'agree']]);
-    expect(learnt({ ...doubted, entries: new Map(unproven) }, 99)).toBe('none');
-    expect(learnt(listById('doubted twice: value customer_id=7'), 99)).toBe('none');
-    expect(learnt(listById('unfiltered'), 99)).toBe('none');
+  test('is not judged by a count that is newer than the newest rows that were read', () => {
+    const list = listById('doubted twice: id ..');
+    const [newest, older] = [...list.entries.values()] as [Entry, Entry];
+    const entries = [newest, { ...older, provenAt: 2 }].map(entry => [sliceText(entry.slice), entry] as const);
+    expect(learnt({ ...list, entries: new Map(entries) }, 90)).toBe('none');
   });
+
+  test('says nothing of a count that is wrong for one value, or with any filter', () => {
+    for (const counts of ['doubted twice: value customer_id=7', 'unfiltered'])
+      expect([learnt(listById(counts), 98), learnt(listById(counts), 104)]).toEqual([[open], 'none']);
+  });
+
+  test('was right about it if the count agrees again with ranges that are all proven', () => {
+    expect(learnt(listById('doubted twice: id ..'), 104)).toEqual([['counts', 'agree']]);
+    expect(learnt(listById('doubted twice: id ..', { dueReason: 'cut off' }), 104)).toBe('none');
+  });
+});
+
+test('a doubt of ranges of ids ends with the proof of all windows that a list is cut into since', () => {
+  const list = listWith({ trait: 'counts', value: 'doubted once: id 5..9' });
+  expect(settlesDoubt(list, wholeTime)).toBe(true);
+  const [entry] = [...list.entries.values()] as [Entry];
+  const entries = new Map([[sliceText(wholeTime), { ...entry, dueReason: 'cut off' }]]);
+  expect(settlesDoubt({ ...list, entries }, wholeTime)).toBe(false);
 });
 
 test('a count in doubt shows nothing of windows', () => {

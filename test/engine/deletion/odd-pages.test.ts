@@ -126,6 +126,22 @@ test('rows behind a page that the count calls the last are not deleted while del
   });
 });
 
+test('rows that pages leave out and the list counts are not deleted before three tasks have found the count wrong', async () => {
+  let all = products(1, 230).reverse();
+  let left: readonly number[] = [];
+  const places = () => all.map(row => (left.includes(row.id) ? null : row));
+  await withProducts({ places, count: () => all.length }, async sync => {
+    await sync();
+    // Edited rows are seen to keep their places.
+    all = all.map(row => (row.id === 7 ? product(7, 8) : row));
+    for (let times = 0; times < 2; times++) await sync();
+    left = [20, 120, 225];
+    for (let times = 0; times < 2; times++) expect((await sync()).stored).toEqual(idsOf(all));
+    await sync();
+    expect((await sync()).stored).toEqual(idsOf(all.filter(({ id }) => !left.includes(id))));
+  });
+});
+
 test('a full last page is no end of a list whose count is old, where new rows come at the end', async () => {
   let live = products(1, 200);
   await withProducts({ places: () => live, count: () => 200, size: () => 20 }, async sync => {

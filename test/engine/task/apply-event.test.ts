@@ -117,7 +117,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
   'given up': [[{ slices: [A, B] }, { tries: new Map([A, B].map(slice => [slice, MOST_TRIES])) }]],
   proven: [[{ slices: [A, B] }, { tries: new Map() }]],
   miscounted: [[{ slice: A, by: 14 }, { miscounts: new Map([[A, new Map([[14, 2]])]]) }]],
-  'miscounts judged': [[{}, { miscounts: new Map() }]],
+  'counts judged': [[{}, { miscounts: new Map(), countJudged: true }]],
   'edges doubted': [
     [{ edges: ['date to 2025-01-31'] }, { doubtedEdges: new Set(['date from 2025-01-01', 'date to 2025-01-31']) }],
   ],
@@ -229,7 +229,7 @@ const CARRIED: { readonly [K in Kind]: fc.Arbitrary<Example<K>[0]> } = {
   'given up': fc.record({ slices: anyTexts }),
   proven: fc.record({ slices: anyTexts }),
   miscounted: fc.record({ slice: anyText, by: anyCount }),
-  'miscounts judged': nothing,
+  'counts judged': nothing,
   'edges doubted': fc.record({ edges: fc.array(fc.constantFrom('date from 2025-01-01', 'date to 2025-01-31')) }),
   contradicted: fc.record({ slice: anyText, rows: anyRows }),
   'just lacked': fc.record({ slices: anyTexts, rows: anyRows }),

@@ -6,7 +6,7 @@ import { askOfItself } from './own-questions.ts';
 import { shareLimit } from './share-limit.ts';
 import { actFor, orFailure, waitsForOtherLists } from './task-act.ts';
 
-/** Tasks first, by lane; else the best question of all lists, if the pace allows one. */
+/** How the limit is shared comes before all; then tasks, by lane; else the best question of all lists, if the pace allows one. */
 export function next(state: State): Act {
   const shares = shareLimit(state);
   if (shares) return shares;
