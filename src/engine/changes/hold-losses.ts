@@ -103,9 +103,9 @@ export async function lookAtHeld(db: Db, task: Task): Promise<void> {
   const { resource, state, wasHeldBack, reportOnly } = task;
   const isHeldBack = state.failure === null ? wasHeldBack : isKind(state.failure, 'fuse');
   if (isHeldBack) {
-    const fuse = await readRowLossLimit(db, resource.table, placeOf(resource));
-    if (!withinRowLossLimit(fuse, { count: fuse.missing, accepted: 0 }))
-      update(task, { kind: 'held back', error: heldBack(resource, fuse) });
+    const limit = await readRowLossLimit(db, resource.table, placeOf(resource));
+    if (!withinRowLossLimit(limit, { count: limit.missing, accepted: 0 }))
+      update(task, { kind: 'held back', error: heldBack(resource, limit) });
   }
   if (resource.heldFields.size === 0 || reportOnly || task.state.failure !== null) return;
   const { cursor } = resource;

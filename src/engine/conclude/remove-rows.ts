@@ -53,8 +53,7 @@ export async function failIfUnreadable(
 }
 
 /** Why a run fails while rows are missing that may not be deleted. */
-export function heldBack({ name, source }: Resource, fuse: RowLossLimit): SluiceError {
-  const { missing, lost, limit, stored } = fuse;
+export function heldBack({ name, source }: Resource, { missing, lost, limit, stored }: RowLossLimit): SluiceError {
   const why =
     lost + missing > limit
       ? `with ${lost} deleted in the last 24 hours that is more than the ${limit} a day allows`

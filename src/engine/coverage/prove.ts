@@ -36,14 +36,15 @@ export interface Proof {
 }
 
 /** True when `part` lies in what was read. */
-export function covers(read: Slice, part: Slice): boolean {
+export function contains(read: Slice, part: Slice): boolean {
   if (read.by === 'date' && part.by === 'date') return within(part, read.from, read.to);
   if (read.by === 'id' && part.by === 'id') return subtract(part, read).length === 0;
   return read.by === part.by;
 }
 
 /** The parts of the list that lie in what was read. */
-export const partsIn = (list: List, read: Slice): Entry[] => partition(list).filter(({ slice }) => covers(read, slice));
+export const partsIn = (list: List, read: Slice): Entry[] =>
+  partition(list).filter(({ slice }) => contains(read, slice));
 
 /** The parts of what was read are due at `at` (epoch ms): the reading lacked rows that appeared only just before. */
 export function dueAgain(list: List, read: Slice, at: number): Partial<CoverageChange> {

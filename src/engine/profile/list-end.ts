@@ -1,6 +1,6 @@
 import type { Reached } from '../../source/paging/stable-reading.ts';
 import { isId } from '../slices/id-ranges.ts';
-import type { Observation, Order } from './observation.ts';
+import type { ListOrder, Observation } from './observation.ts';
 
 /**
  * Where a list was seen to end. The end of a list proves nothing by itself: a source may show at most so many rows and not say so. Such a
@@ -27,7 +27,7 @@ export interface ListEnd {
 }
 
 export interface EndContext {
-  readonly order: Order | null;
+  readonly order: ListOrder | null;
   /** Stored rows behind the end that the reading lacked. */
   readonly left: number;
   /** Stored rows that it was the first to lack, wherever. */
@@ -113,10 +113,10 @@ function verdictOfSameLength(
   return left > 1 || suspect === rows ? 'cut' : 'open';
 }
 
-export const isIdOrder = (order: Order | null): boolean => order === 'id-desc' || order === 'id-asc';
+export const isIdOrder = (order: ListOrder | null): boolean => order === 'id-desc' || order === 'id-asc';
 
 /** New rows come at the start of the list. */
-export const isNewestFirst = (order: Order | null): boolean => order === 'id-desc' || order === 'updated-desc';
+export const isNewestFirst = (order: ListOrder | null): boolean => order === 'id-desc' || order === 'updated-desc';
 
 /** So many rows of a reading without a count are believed: one as long as the longest by the same filter may have been cut off. */
 export const mostBelieved = (longest = 0): number => Math.max(longest - 1, 0);
@@ -130,7 +130,7 @@ export function observeLongest(longest: ReadonlyMap<string, number>, field: stri
 }
 
 /** Of the rows that a reading lacked, those that may lie behind its end. */
-export function behindEnd(lacked: readonly string[], { last }: Reached, order: Order | null): string[] {
+export function behindEnd(lacked: readonly string[], { last }: Reached, order: ListOrder | null): string[] {
   if (isIdOrder(order) && isId(last))
     return lacked.filter(
       key => isId(key) && (order === 'id-desc' ? BigInt(key) < BigInt(last) : BigInt(key) > BigInt(last)),

@@ -1,14 +1,14 @@
 import type { LastShown } from './shown-though-lacked.ts';
 
 /** How a list was found to be ordered. */
-export type Order = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
+export type ListOrder = 'id-desc' | 'id-asc' | 'updated-desc' | 'none';
 
 /** The first and the last day of a date window, by the name under which it is stored. */
 export type Edge = 'date from' | 'date to';
 
 /** What can be observed of a list, by the names and values that `sluice.traits` stores. */
 export interface Traits {
-  order: Order;
+  order: ListOrder;
   /** `until empty`: pages follow each other without a count; `ignored`: every page is the first. */
   paging: 'ignored' | 'until empty';
   /** Rows a page holds when more were asked for. */

@@ -2,7 +2,7 @@ import { stampMs } from '../../clock.ts';
 import { stampText } from '../../source/answers/values.ts';
 import { type Job, sortableFields } from '../job.ts';
 import { isId } from '../slices/id-ranges.ts';
-import type { Observation, Order } from './observation.ts';
+import type { ListOrder, Observation } from './observation.ts';
 import type { ObservedPage } from './observed-page.ts';
 import type { SourceProfile } from './source-profile.ts';
 
@@ -10,7 +10,7 @@ import type { SourceProfile } from './source-profile.ts';
  * The order that these ids are in; a single one fits whatever is known. The same id twice in a page is a fault, not an order.
  * Once one page has contradicted an order, no other restores it, and a list that was seen in both orders is in neither.
  */
-export function orderOfIds(ids: readonly bigint[], known: Order | null): Order {
+export function orderOfIds(ids: readonly bigint[], known: ListOrder | null): ListOrder {
   const steps = ids
     .slice(1)
     .map((id, index) => id - (ids[index] as bigint))
@@ -21,7 +21,11 @@ export function orderOfIds(ids: readonly bigint[], known: Order | null): Order {
 }
 
 /** The order of a page's rows, by id or by their last change; null for pages of fewer than three rows. */
-export function orderOfRows(profile: SourceProfile, { rows, unordered }: ObservedPage, keyField: string): Order | null {
+export function orderOfRows(
+  profile: SourceProfile,
+  { rows, unordered }: ObservedPage,
+  keyField: string,
+): ListOrder | null {
   const records = rows as readonly Record<string, unknown>[];
   if (records.length < 3) return null;
   if (unordered) return 'none';

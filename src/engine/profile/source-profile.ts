@@ -1,14 +1,14 @@
 import { driftText, type FieldDrift, parseDrift } from './field-drift.ts';
 import type { LackedByValue } from './lacked-by-value.ts';
 import type { ListEnd } from './list-end.ts';
-import type { Observation, Order, Traits } from './observation.ts';
+import type { ListOrder, Observation, Traits } from './observation.ts';
 
 /**
  * What a source was observed to do with one list, where its document is silent. Null, false and 0 mean: not observed.
  * The document of each property is that of the trait it is stored as (`observation.ts`).
  */
 export interface SourceProfile {
-  readonly order: Order | null;
+  readonly order: ListOrder | null;
   readonly paging: 'ignored' | 'until empty' | null;
   readonly pageSize: number | null;
   readonly mostAccepted: number | null;

@@ -44,8 +44,11 @@ export interface UnderWay {
 
 /** What `verify` found, by key. */
 export interface Findings {
+  /** Shown by the source, and not stored. */
   readonly absent: Set<string>;
+  /** Stored otherwise than the source shows them. */
   readonly different: Set<string>;
+  /** Stored, and not shown by the source. */
   readonly extra: Set<string>;
   /** All rows of a list that hides their dates: a row that one window lacks may have moved to another. */
   readonly shown: Set<string>;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type Choice, isPause, type PlanFacts } from '../../../src/engine/agenda/choice.ts';
 import { openTargets, plan } from '../../../src/engine/agenda/plan.ts';
 import { partition, watched } from '../../../src/engine/coverage/list.ts';
-import { covers } from '../../../src/engine/coverage/prove.ts';
+import { contains } from '../../../src/engine/coverage/prove.ts';
 import { overlap, sliceText } from '../../../src/engine/slices/slice.ts';
 import { anyFacts, NOW, WHOLE } from './any-facts.ts';
 
@@ -13,7 +13,7 @@ function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: nu
   const entries = new Map(list.entries);
   // What only measures proves nothing.
   const parts = asks === 'length' ? [] : [...partition(list), ...watched(list)];
-  const read = parts.filter(entry => covers(slice, entry.slice));
+  const read = parts.filter(entry => contains(slice, entry.slice));
   for (const entry of read) {
     const provenAt = entry.slice.by === list.strategy.partition && !wish.reportOnly ? at : entry.provenAt;
     entries.set(sliceText(entry.slice), { ...entry, provenAt, readAt: at, dueSince: null });
@@ -85,7 +85,7 @@ test('in generated cases, a slot chooses only what is watched, never read or due
       const { slice, asks, counted } = next;
       expect([asks, counted]).toEqual([undefined, false]);
       if (watched(facts.list).some(entry => sliceText(entry.slice) === sliceText(slice))) return;
-      for (const entry of partition(facts.list).filter(part => covers(slice, part.slice))) {
+      for (const entry of partition(facts.list).filter(part => contains(slice, part.slice))) {
         const isNewestEnd = entry.slice.by === 'id' && entry.slice.to === null;
         const isDue = entry.dueSince !== null && entry.dueSince > (entry.provenAt ?? 0) && entry.dueSince <= NOW;
         expect(entry.provenAt === null || isNewestEnd || isDue).toBe(true);

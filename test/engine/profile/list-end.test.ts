@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { behindEnd, judgeEnd, type ListEnd } from '../../../src/engine/profile/list-end.ts';
-import type { Order } from '../../../src/engine/profile/observation.ts';
+import type { ListOrder } from '../../../src/engine/profile/observation.ts';
 
-const ORDERS = ['id-desc', 'id-asc', 'updated-desc', 'none'] as const satisfies readonly Order[];
+const ORDERS = ['id-desc', 'id-asc', 'updated-desc', 'none'] as const satisfies readonly ListOrder[];
 
 /** What happens between two readings: rows come, and rows at these places of the list (0 to 1) leave or are edited. */
 const rounds = fc.array(
@@ -26,7 +26,7 @@ interface Live {
 }
 
 /** Ids in the order in which the source shows them. A fixed order of another kind is that of a hash, and an edit changes it. */
-function inOrder(rows: readonly Live[], order: Order): number[] {
+function inOrder(rows: readonly Live[], order: ListOrder): number[] {
   const rank = ({ id, changedAt }: Live) => {
     if (order === 'none') return ((id + 31 * changedAt) * 7919) % 1009;
     return order === 'updated-desc' ? -changedAt : order === 'id-asc' ? id : -id;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Order } from '../../../src/engine/profile/observation.ts';
+import type { ListOrder } from '../../../src/engine/profile/observation.ts';
 import {
   addressesBehind,
   addressOf,
@@ -53,7 +53,7 @@ function search(
   source: Source,
   { isDescending, start, stored }: { isDescending: boolean; start: bigint | null; stored: readonly bigint[] },
 ): { places: Place[]; found: Place | null } {
-  const order: Order = isDescending ? 'id-desc' : 'id-asc';
+  const order: ListOrder = isDescending ? 'id-desc' : 'id-asc';
   const rank = (id: bigint) => stored.filter(each => (isDescending ? each > id : each < id)).length;
   const { pageSize: size } = source;
   let looking: Search = {

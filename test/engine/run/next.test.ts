@@ -6,7 +6,7 @@ import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import type { Choice, PlanFacts } from '../../../src/engine/agenda/choice.ts';
 import { openTargets } from '../../../src/engine/agenda/plan.ts';
 import { partition, watched } from '../../../src/engine/coverage/list.ts';
-import { covers } from '../../../src/engine/coverage/prove.ts';
+import { contains } from '../../../src/engine/coverage/prove.ts';
 import type { Resource } from '../../../src/engine/resource.ts';
 import { type Agenda, agendaTask, newMemory } from '../../../src/engine/run/agenda.ts';
 import { lookAtLimit } from '../../../src/engine/run/limit-seen.ts';
@@ -106,7 +106,7 @@ class Play {
     if (this.agenda && task.kind === 'agenda') this.agenda.asking.clear();
     if (underWay.stopAsking.signal.aborted) return;
     const parts = asks === 'length' ? [] : [...partition(resource), ...watched(resource)];
-    for (const entry of parts.filter(part => covers(slice, part.slice))) {
+    for (const entry of parts.filter(part => contains(slice, part.slice))) {
       const isProven = entry.slice.by === resource.strategy.partition && !task.reportOnly;
       const provenAt = isProven ? this.now : entry.provenAt;
       resource.entries.set(sliceText(entry.slice), { ...entry, provenAt, readAt: this.now, dueSince: null });

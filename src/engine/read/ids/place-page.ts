@@ -1,5 +1,5 @@
 import { countPages, type Meta } from '../../../source/paging/page-count.ts';
-import type { Order } from '../../profile/observation.ts';
+import type { ListOrder } from '../../profile/observation.ts';
 import { orderOfIds } from '../../profile/observe-order.ts';
 import { idBeside, openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
@@ -24,7 +24,7 @@ export interface AddressedPage {
 export interface Place {
   /** The ids it proves; null when it proves nothing. */
   readonly interval: IdSlice | null;
-  readonly order: Order | null;
+  readonly order: ListOrder | null;
   readonly first: bigint | null;
   readonly last: bigint | null;
   /** Rows of the list before its first and its last row. */
@@ -45,7 +45,7 @@ export interface Place {
  */
 export function placePage(
   page: AddressedPage,
-  known: Order | null,
+  known: ListOrder | null,
   neighbour: Place | null = null,
   previous: Place | null = null,
 ): Place {
