@@ -45,6 +45,8 @@ export interface Position {
   readonly startedAt: string;
   readonly totalPages: number | null;
   readonly totalRecords: number | null;
+  /** The count has not moved so far. */
+  readonly steady: boolean;
   readonly before: string | null;
 }
 
@@ -113,11 +115,11 @@ export function startReading(
   }
   // Rows held back in an earlier pass were lost with the process that read them: the passes have to agree anew.
   const before = lacksIds ? null : stored.before;
-  const { page, totalPages, totalRecords, limit, startedAt } = stored;
+  const { page, totalPages, totalRecords, steady, limit, startedAt } = stored;
   const seen = keySet(stored.keys);
   return {
     pager: startPager(rules, {
-      ...{ page, totalPages, totalRecords, seen },
+      ...{ page, totalPages, totalRecords, steady, seen },
       pass: stored.before === null ? 1 : 2,
       goesBehind: totalRecords !== null && seen.size >= totalRecords,
     }),
@@ -159,9 +161,9 @@ export function readPage(
     startedAt,
     last: taken.news > 0 ? (page.last ?? null) : reading.last,
   };
-  const { totalPages, totalRecords } = taken.pager;
+  const { totalPages, totalRecords, steady } = taken.pager;
   const { before, limit } = next;
-  const position = { page: page.page + 1, limit, startedAt, totalPages, totalRecords, before };
+  const position = { page: page.page + 1, limit, startedAt, totalPages, totalRecords, steady, before };
   switch (verdict.kind) {
     case 'more':
       return { reading: next, outcome: null, taken, position };
@@ -169,7 +171,7 @@ export function readPage(
       return { ...endPass(next, verdict.pages, context), taken, position };
     case 'lacking':
       // It promised more pages than its rows fill.
-      if (next.pager.steady && next.pager.seen.size === totalRecords)
+      if (steady && next.pager.seen.size === totalRecords)
         return { ...endPass(next, verdict.page, context), taken, position };
       return { reading: next, outcome: lacking(next), taken, position };
     default:

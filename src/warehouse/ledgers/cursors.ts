@@ -18,6 +18,8 @@ export interface ReadingState {
   readonly startedAt: string;
   readonly totalPages: number | null;
   readonly totalRecords: number | null;
+  /** The count has not moved so far. */
+  readonly steady: boolean;
   /** Digest of the keys that the last pass over the pages showed, where another pass has to confirm it. */
   readonly before: string | null;
 }
@@ -68,19 +70,22 @@ export async function takeCursors(
   for (const { resource, version, readings: stored } of rows) {
     const { [WHOLE]: whole, ...others } = stored;
     const readings: Record<string, ReadingState> = {};
-    // Until version 0.2, keys were stored in another form: such a reading begins again.
+    // What earlier versions stored says less, or in another form: such a reading begins again.
     for (const [slice, { keys, ...position }] of Object.entries(others))
-      if (keys?.ids !== undefined) readings[slice] = { ...position, keys: fromStored(keys) };
+      if (keys?.ids !== undefined && isOfThisVersion(position))
+        readings[slice] = { ...position, keys: fromStored(keys) };
     if (whole) {
       const keys = await readWholeKeys(db, { source, resource });
       // A crash of Postgres empties their table, which is not logged: the reading begins again.
-      if (keys.length === whole.seen) readings[WHOLE] = { ...whole, keys };
+      if (keys.length === whole.seen && isOfThisVersion(whole)) readings[WHOLE] = { ...whole, keys };
       else await forgetWholeKeys(db, { source, resource });
     }
     cursors.set(resource, { version, readings });
   }
   return cursors;
 }
+
+const isOfThisVersion = ({ steady }: { readonly steady?: boolean }): boolean => steady !== undefined;
 
 /** The version of each cursor of these sources. */
 export function cursorVersions(db: Db, sources: readonly string[]): Promise<(Place & { readonly version: string })[]> {

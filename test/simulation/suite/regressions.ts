@@ -480,6 +480,11 @@ const SEEDS: readonly Regression[] = [
     },
     was: 'what was deleted stayed in a list in the order of ids whose count includes rows that it hides',
   },
+  {
+    seed: 1092,
+    given: { variants: { order: 'updated-asc', 'limit-max': 'ignored', backdated: 'none', filters: 'ignored' } },
+    was: 'a reading that was killed after its count had moved was complete once that was what it had been',
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */

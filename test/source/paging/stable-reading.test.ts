@@ -5,7 +5,9 @@ import type { ListPage } from '../../../src/source/paging/pager.ts';
 import { unreadableKey } from '../../../src/source/paging/row-key.ts';
 import {
   endPass,
+  type Position,
   pagesToRead,
+  type Reading,
   type ReadingContext,
   type ReadingOutcome,
   readPage,
@@ -564,4 +566,19 @@ test('rows without ids that come again on the second page are not read page by p
   expect(played(['a', 'b'], 532)).toEqual({ kind: 'capped', rows: 2 });
   // Equal rows fill two pages.
   expect(played(['a', 'a'], 6)).toBeNull();
+});
+
+test('a count that moved before a restart is remembered, even if it is what it was again: a row may have slipped', () => {
+  const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 } as const;
+  const take = (reading: Reading, page: number, keys: string[], totalRecords: number) =>
+    readPage(
+      reading,
+      { page, limit: 2, rows: 2, keys, meta: { totalPages: 3, totalRecords }, grantedAt: 'now' },
+      { ...CONTEXT, fullPage: 3 },
+    );
+  const first = take(startReading(rules), 1, ['1', '2'], 6);
+  const second = take(first.reading, 2, ['3', '4'], 7);
+  // Row 8 has come, and row 1 gone, so that row 5 is on the second page now.
+  const restarted = startReading(rules, { ...(second.position as Position), keys: ['1', '2', '3', '4'] });
+  expect(take(restarted, 3, ['6', '8'], 6).outcome).toEqual({ kind: 'unsteady' });
 });

@@ -20,6 +20,7 @@ const reading = (startedAt: string, page = 2): ReadingState => ({
   totalPages: 5,
   before: null,
   totalRecords: 500,
+  steady: true,
 });
 async function moveCursor(tx: Transaction, from: Cursor, readings: Record<string, ReadingState> = {}): Promise<Cursor> {
   const [moved] = await bookCommit(tx, 'main', [aBooking('parcels', from, { readings })], createSeenTime());
@@ -143,15 +144,18 @@ test('the next reader continues at the last commit, except for readings begun mo
   });
 });
 
-test('a reading whose keys version 0.2 stored begins again', async () => {
+test('a reading that an earlier version stored begins again', async () => {
   await withDatabase(async database => {
     await takeCursor(database, 'parcels');
-    await database.query(
-      `update sluice.cursors
-      set readings = jsonb_build_object('id 1..9', cast($1 as jsonb) || jsonb_build_object('startedAt', sluice.now()))`,
-      [JSON.stringify(reading(''))],
-    );
-    expect((await takeCursor(database, 'parcels')).readings).toEqual({});
+    const { steady: _, ...unsaid } = reading('');
+    for (const stored of [reading(''), { ...unsaid, keys: { ids: '1-2' } }]) {
+      await database.query(
+        `update sluice.cursors
+        set readings = jsonb_build_object('id 1..9', cast($1 as jsonb) || jsonb_build_object('startedAt', sluice.now()))`,
+        [JSON.stringify(stored)],
+      );
+      expect((await takeCursor(database, 'parcels')).readings).toEqual({});
+    }
   });
 });
 
