@@ -131,6 +131,7 @@ export async function refreshResources(db: Db, resources: readonly Resource[]): 
     resource.accountedAt = undefined;
     resource.shownLately = null;
     resource.leftOut = [];
+    resource.countedWindows = [];
   }
 }
 

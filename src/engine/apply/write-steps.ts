@@ -13,7 +13,7 @@ import { countsOf, remember, type TransactionEffects } from '../conclude/transac
 import { groupBy } from '../group-by.ts';
 import type { Observation } from '../profile/observation.ts';
 import { contradictsAddress } from '../profile/observe-address.ts';
-import { type Committed, type Step, startOf } from '../read/step.ts';
+import { type Committed, type Step, showsNewest, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { type Judge, type WrittenRows, writeOrSetAside } from './write-or-set-aside.ts';
@@ -77,8 +77,10 @@ async function rememberStep(tx: Transaction, effects: TransactionEffects, step: 
     if (orderId !== null && state.counted === null && !state.countAsked) await keepCount(tx, orderId, counted);
     effects.events.push([task, { kind: 'counted', ...counted }]);
   }
+  // An empty page behind a range of ids says nothing of the list.
+  const isOfList = total !== null || resource.strategy.partition !== 'id' || showsNewest(step);
   effects.afterCommit.push(() => {
-    resource.total = total ?? resource.total ?? null;
+    if (isOfList) resource.total = total ?? resource.total ?? null;
   });
 }
 

@@ -22,7 +22,7 @@ import { countAgrees } from '../profile/counts.ts';
 import { observeCutFilter } from '../profile/lacked-by-value.ts';
 import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
-import { type Step, startOf } from '../read/step.ts';
+import { type End, type Step, showsNewest, startOf } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
@@ -57,17 +57,24 @@ export async function conclude(
       resource.lagMs,
     ))
       remember(effects, task, observed);
-  if (
-    !task.reportOnly &&
-    resource.holdsMissing &&
-    step.total != null &&
-    confirmsByNewest(resource) &&
-    showsNewest(step)
-  )
-    await settleCount(tx, effects, task, { counted: step.total, at: stampMs(startOf(step) as string) });
   const keys = keepPosition(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
-  if (!end) return;
+  if (end) await concludeReading(tx, effects, { ...step, end }, keys, written);
+  // What the answer itself lacks is missing by now.
+  const isCounted = !task.reportOnly && resource.holdsMissing && confirmsByNewest(resource) && showsNewest(step);
+  if (isCounted && step.total != null)
+    await settleCount(tx, effects, task, { counted: step.total, at: stampMs(startOf(step) as string) });
+}
+
+/** `keys`: all that the reading has shown. */
+async function concludeReading(
+  tx: Transaction,
+  effects: TransactionEffects,
+  step: Step & { readonly end: End },
+  keys: readonly string[],
+  written: Written,
+): Promise<void> {
+  const { resource, task, end } = step;
   written.counts.slices++;
   const seen = keys.filter(key => !isUnreadableKey(key));
   // One with an id that cannot be stored is none of the stored rows.
@@ -79,9 +86,6 @@ export async function conclude(
   if (doubtedCount !== null && isShown && !task.reportOnly && settlesDoubt(resourceIn(effects), step.slice))
     remember(effects, task, countAgrees(doubtedCount));
 }
-
-const showsNewest = ({ slice, end }: Step): boolean =>
-  slice.by === 'newest' || (end?.kind === 'proven' && end.slice.by === 'id' && end.slice.to === null);
 
 /** Stores the position of the reading, or removes it at the end. Returns all keys that the reading showed. */
 function keepPosition({ readings }: TransactionEffects, step: Step, shown: readonly string[]): readonly string[] {

@@ -4,6 +4,7 @@ import type { Reached } from '../../source/paging/stable-reading.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { missingAmong, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { readStoredAt } from '../../warehouse/rows/stored-rows.ts';
+import { isListCountDoubted } from '../coverage/hidden-rows.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { behindEnd, judgeEnd, type ListEnd } from '../profile/list-end.ts';
@@ -27,14 +28,20 @@ export async function settleEnd(
   const behind = new Set(behindEnd(keys, reached, profile.order));
   const mayCountTwice = isContentKeyed(resource.table) && profile.ids === 'no';
   const missing = new Set((await missingAmong(tx, placeOf(resource), keys)).map(({ key }) => key));
-  const { end, believed } = judgeEnd(profile.end, reached, {
-    order: profile.order,
-    left: behind.size,
-    half: lacksHalf(keys.length, { rows: keys.length + (reached.rows ?? 0), changed: 0 }),
-    newlyLacked: keys.filter(key => !missing.has(key)).length,
-    mayCountTwice,
-    changedAt: profile.order === 'updated-desc' ? await changeOf(tx, resource, reached) : undefined,
-  });
+  // A count that may be wrong agrees with no end.
+  const counted = reached.counted && !isListCountDoubted(resource);
+  const { end, believed } = judgeEnd(
+    profile.end,
+    { ...reached, counted },
+    {
+      order: profile.order,
+      left: behind.size,
+      half: lacksHalf(keys.length, { rows: keys.length + (reached.rows ?? 0), changed: 0 }),
+      newlyLacked: keys.filter(key => !missing.has(key)).length,
+      mayCountTwice,
+      changedAt: profile.order === 'updated-desc' ? await changeOf(tx, resource, reached) : undefined,
+    },
+  );
   if (!task.reportOnly)
     remember(effects, task, {
       trait: 'end',

@@ -123,7 +123,8 @@ export async function settleCount(
   { counted, at }: { readonly counted: number; readonly at: number },
 ): Promise<void> {
   const missing = (await listMissing(tx, placeOf(resource), resource.table, resource.strategy)).length;
-  const { left } = await countOf(tx, resource, task, { counted, missing });
+  const since = coveredSince(resource) ?? undefined;
+  const { left } = await countOf(tx, resource, task, { counted, missing, ...(since !== undefined && { since }) });
   if (counted > left) return;
   afterCommit.push(() => {
     resource.accountedAt = at;

@@ -1,4 +1,5 @@
 import { countAgrees, doubtCounts, isUnreliable } from '../profile/counts.ts';
+import { type ListEnd, UNKNOWN_END } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type List, newestEnd, oldestProof, partition, rowsProven } from './list.ts';
@@ -95,20 +96,30 @@ function hiddenBetweenIds(
   if ((newestEnd(list).provenAt ?? 0) < Math.max(...partition(list).map(({ provenAt }) => provenAt ?? 0)))
     return 'none';
   const evidence = `the source counts ${total} rows, its pages showed ${rows + quarantined}`;
-  const learnt: Observation[] = [];
-  if (profile.end !== null)
-    learnt.push({ trait: 'end', value: JSON.stringify({ ...profile.end, verdict: 'open' }), evidence });
+  const open = endWith(profile.end, 'open', evidence);
   // The list's own count is another than that of a value, or one that ignores the filter.
   const doubt = isOfList(profile) && !countJudged ? doubtCounts(profile, ALL_IDS, total - rows - quarantined) : null;
-  if (doubt !== null) learnt.push({ ...doubt, evidence });
-  return learnt;
+  return doubt === null ? [open] : [open, { ...doubt, evidence }];
 }
 
-/** The count agrees with the rows of all ranges, and they are proven: it was not wrong for good. */
+/** The count agrees with the rows of all ranges, and they are proven: it was not wrong for good, and the list ends where it seemed to. */
 function settledByIds(list: List): 'none' | readonly Observation[] {
+  const { end } = list.profile;
   const isProven = partition(list).every(({ dueReason }) => dueReason === null);
-  return isCountDoubted(list.profile) && isOfList(list.profile) && isProven ? [countAgrees(ALL_IDS)] : 'none';
+  if (!isListCountDoubted(list) || !isProven) return 'none';
+  const agrees = countAgrees(ALL_IDS);
+  return end?.verdict === 'open' && end.suspect === null ? [endWith(end, 'agreed', agrees.evidence), agrees] : [agrees];
 }
+
+const endWith = (end: ListEnd | null, verdict: ListEnd['verdict'], evidence: string): Observation => ({
+  trait: 'end',
+  value: JSON.stringify({ ...(end ?? { ...UNKNOWN_END, last: '' }), verdict }),
+  evidence,
+});
+
+/** The count of a list in the order of ids may be wrong. */
+export const isListCountDoubted = ({ strategy, profile }: Pick<List, 'strategy' | 'profile'>): boolean =>
+  strategy.partition === 'id' && isCountDoubted(profile) && isOfList(profile);
 
 const ALL_IDS = sliceText({ by: 'id', from: null, to: null });
 

@@ -45,7 +45,7 @@ export const MOST_LEFT = 4;
 /** So many rows of one reading may come twice. */
 export const MOST_TWICE = 5;
 
-const UNKNOWN_END = { verdict: 'open', rows: 0, longest: 0, suspect: null, times: 0 } as const;
+export const UNKNOWN_END = { verdict: 'open', rows: 0, longest: 0, suspect: null, times: 0 } as const;
 
 /** What a reading says of the end of its list, and whether it is believed that the stored rows behind that end have left the list. */
 export interface JudgedEnd {

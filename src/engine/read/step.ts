@@ -105,6 +105,10 @@ export type End =
 export const startOf = ({ position, end }: Pick<Step, 'position' | 'end'>): string | null =>
   position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
 
+/** It shows where the list grows. */
+export const showsNewest = ({ slice, end }: Pick<Step, 'slice' | 'end'>): boolean =>
+  slice.by === 'newest' || (end?.kind === 'proven' && end.slice.by === 'id' && end.slice.to === null);
+
 /** What a committed step did. */
 export interface Committed {
   /** New or different rows. */

@@ -3,6 +3,7 @@ import invoices from '../../../jobs/invoices.ts';
 import products from '../../../jobs/products.ts';
 import { hiddenRows, mayHideRows, settlesDoubt } from '../../../src/engine/coverage/hidden-rows.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
+import type { ListEnd } from '../../../src/engine/profile/list-end.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
@@ -35,14 +36,14 @@ test('what all windows lack is counted again, also by a task that has no count f
 });
 
 describe('a list in the order of ids that counts more rows than its pages showed', () => {
-  const end = JSON.stringify({ verdict: 'agreed', rows: 100, longest: 100, suspect: null, last: '1', times: 1 });
+  const end = { verdict: 'agreed', rows: 100, longest: 100, suspect: null, last: '1', times: 1 } as const;
   const [whole] = [...listWith().entries.values()] as [Entry];
   /** Counted with 100 rows. */
-  const listById = (counts: string, given: Partial<Entry> = {}): List => {
+  const listById = (counts: string, given: Partial<Entry> = {}, known: Partial<ListEnd> | null = {}): List => {
     const profile = profileOf([
       { trait: 'order', value: 'id-desc' },
-      { trait: 'end', value: end },
       { trait: 'counts', value: counts },
+      ...(known === null ? [] : [{ trait: 'end', value: JSON.stringify({ ...end, ...known }) }]),
     ]);
     const parts = ['id 50..', 'id ..49'].map(slice => ({ ...whole, slice: parseSlice(slice), rows: 45, ...given }));
     const entries = new Map(parts.map(part => [sliceText(part.slice), part]));
@@ -65,7 +66,8 @@ describe('a list in the order of ids that counts more rows than its pages showed
       'ask again',
       'none',
     ]);
-    expect(learnt(list, 98)).toEqual([open, ['counts', 'doubted once: id ..']]);
+    for (const known of [list, listById('agree', {}, null)])
+      expect(learnt(known, 98)).toEqual([open, ['counts', 'doubted once: id ..']]);
   });
 
   test('may count the rows that are missing', () => {
@@ -95,8 +97,13 @@ describe('a list in the order of ids that counts more rows than its pages showed
   });
 
   test('was right about it if the count agrees again with ranges that are all proven', () => {
-    expect(learnt(listById('doubted twice: id ..'), 104)).toEqual([['counts', 'agree']]);
-    expect(learnt(listById('doubted twice: id ..', { dueReason: 'cut off' }), 104)).toBe('none');
+    const doubted = (given: Partial<Entry>, known: Partial<ListEnd>) => listById('doubted twice: id ..', given, known);
+    expect(learnt(doubted({}, {}), 104)).toEqual([['counts', 'agree']]);
+    expect(learnt(doubted({ dueReason: 'cut off' }, {}), 104)).toBe('none');
+    const agreed = ['end', expect.stringContaining('"verdict":"agreed"')];
+    expect(learnt(doubted({}, { verdict: 'open' }), 104)).toEqual([agreed, ['counts', 'agree']]);
+    // It may be cut off.
+    expect(learnt(doubted({}, { verdict: 'open', suspect: 100 }), 104)).toEqual([['counts', 'agree']]);
   });
 });
 

@@ -60,7 +60,10 @@ export async function* readAllMonths(
     // Rows of empty months are lost with the process, so the next reading starts with the first of them.
     page++;
     const position = { page: page - inARow, limit: 1 };
-    yield { ...shown, position: { ...position, startedAt, totalPages: null, totalRecords: null, steady: true, before: null } };
+    yield {
+      ...shown,
+      position: { ...position, startedAt, totalPages: null, totalRecords: null, steady: true, before: null },
+    };
     // Once the first answer is committed, so is what was read of the other lists before it: transactions follow each other.
     facts ??= await known();
   }

@@ -3,7 +3,7 @@ import { monthsHold, summedLists } from '../../agenda/closed-months.ts';
 import { isKnownAbsent, plan } from '../../agenda/plan.ts';
 import { lackedByCover } from '../../conclude/claims.ts';
 import { countsAfterCover, mayHideRows } from '../../coverage/hidden-rows.ts';
-import { newestEnd, oldestProof, partition, rowsProven } from '../../coverage/list.ts';
+import { oldestProof, partition, rowsProven } from '../../coverage/list.ts';
 import { doubtCounts } from '../../profile/counts.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { isIdOrdered } from '../../profile/strategy.ts';
@@ -79,7 +79,7 @@ export function hasUnread(task: Task): boolean {
 
 /** Were the source's counts off by the same number again and again? */
 export function doubtOf({ reportOnly, state, resource }: Task): Observation | null {
-  const miscount = reportOnly ? null : steadyMiscount(state);
+  const miscount = reportOnly || state.countJudged ? null : steadyMiscount(state);
   return miscount && doubtCounts(resource.profile, miscount.slice, miscount.by);
 }
 
@@ -105,16 +105,16 @@ function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boole
   )
     return true;
   if (!mayHideRows(resource) || (resource.total == null && kind !== 'verify')) return false;
-  const knowsNew = isIdOrdered(resource.profile) && reachedKnownRows(resource, since);
+  if (readsAll) return true;
+  const isById = resource.strategy.partition === 'id';
+  const knowsNew = !isById && isIdOrdered(resource.profile) && reachedKnownRows(resource);
   const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since;
-  return readsAll || (kind === 'slot' && knowsAll && (resource.total ?? 0) > rowsProven(resource));
+  return kind === 'slot' && knowsAll && (isById || (resource.total ?? 0) > rowsProven(resource));
 }
 
 /** The last reading of the newest end came to rows that were stored: where they are ordered by id, it overlooked no new one. */
-function reachedKnownRows(resource: Resource, since: number): boolean {
-  const { slice, provenAt, requests } = newestEnd(resource);
-  return slice.by === 'id' ? (provenAt ?? 0) >= since : requests < MOST_PAGES;
-}
+const reachedKnownRows = ({ entries }: Resource): boolean =>
+  (entries.get(sliceText({ by: 'newest' }))?.requests ?? MOST_PAGES) < MOST_PAGES;
 
 /** The task only waits until it is decided whether it reads everything; no current reading blocks it. */
 export const waitsForOtherLists = (task: Task): boolean =>
