@@ -66,9 +66,9 @@ async function leaveTraces(database: Database, key: string): Promise<void> {
     insert into sluice.hints values ('main', 'customers', 'one ${key}', now());
     insert into sluice.missing (source, resource, key, slice, since) values ('main', 'customers', '${key}', 'whole', now())
       on conflict do nothing;
-    insert into sluice.whole_keys values ('main', 'customers', '${key}');
+    insert into sluice.seen_keys values ('main', 'customers', 'whole', 0, '{"ids":"${key}"}');
     insert into sluice.row_windows values ('main', 'customers', '${key}', '2025-01-01', '2025-01-02', now());
-    update sluice.cursors set readings = '{"whole": {"keys": ["${key}"]}}' where resource = 'customers';
+    update sluice.cursors set readings = '{"whole": {"seen": 1}}' where resource = 'customers';
     insert into sluice.orders (source, resource, kind, state, report, created_at, ended_at)
       values ('main', 'customers', 'verify', 'done', '{"extra": ["${key}"]}', now(), now())`);
 }

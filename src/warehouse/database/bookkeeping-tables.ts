@@ -271,6 +271,13 @@ export const BOOKKEEPING_TABLES = {
     replaced: 'bigint default',
     failure: 'text null',
   },
+  'sluice.seen_keys': {
+    source: 'text',
+    resource: 'text',
+    slice: 'text',
+    at: 'integer',
+    keys: 'jsonb',
+  },
   'sluice.slots': {
     source: 'text',
     resource: 'text',
@@ -298,11 +305,6 @@ export const BOOKKEEPING_TABLES = {
     url: 'text',
     events: 'text[]',
     registered_at: 'timestamp with time zone',
-  },
-  'sluice.whole_keys': {
-    source: 'text',
-    resource: 'text',
-    key: 'text',
   },
 } as const satisfies Record<string, Record<string, Declared>>;
 

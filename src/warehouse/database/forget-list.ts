@@ -11,7 +11,7 @@ const FORGOTTEN = [
   'sluice.rewrites',
   'sluice.traits',
   'sluice.quarantine',
-  'sluice.whole_keys',
+  'sluice.seen_keys',
 ] as const;
 
 /**

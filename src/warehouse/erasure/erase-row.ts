@@ -29,7 +29,6 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
     ),
   ];
   const readings: readonly Erased[] = [
-    ['sluice', 'whole_keys', sql`${here} and key = ${key}`],
     ...['hints', 'coverage'].map(name => ['sluice', name, sql`${here} and slice = ${slice}`] as const),
   ];
   const erase = async (places: readonly Erased[]) => {
@@ -66,6 +65,7 @@ async function detachReadings(tx: Db, { source, resource }: Place, key: string, 
   const here = sql`source = ${source} and resource = ${resource}`;
   await sql`update sluice.cursors set version = version + 1, position = nullif(position, ${slice}), readings = '{}'
     where ${here}`.execute(tx);
+  await sql`delete from sluice.seen_keys where ${here}`.execute(tx);
   await sql`update sluice.orders set report = null where ${here} and position(${named} in report::text) > 0`.execute(
     tx,
   );

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Transaction } from '../database/database.ts';
 import { epochMs, type SeenTime } from '../database/now.ts';
 import { type CoverageChange, coverageCtes } from './coverage.ts';
-import { type Cursor, type CursorMove, cursorCtes, hasWholeKeys, moveWholeKeys, stale } from './cursors.ts';
+import { type Cursor, type CursorMove, cursorCtes, stale } from './cursors.ts';
 import { type RunCounts, runCtes } from './runs.ts';
 import { type Trait, traitCtes } from './traits.ts';
 
@@ -25,7 +25,6 @@ export async function bookCommit(
   seenTime: SeenTime,
 ): Promise<Cursor[]> {
   seenTime.check();
-  const isMore = bookings.some(hasWholeKeys);
   const note = seenTime.asking();
   const isOurs = sql<boolean>`(select holds from ours)`;
   const { rows } = await sql<{ at: number; resource: string | null; version: string | null }>`
@@ -36,7 +35,7 @@ export async function bookCommit(
         isOurs,
       )}
     select ${epochMs('o.now')} as at, l.resource, m.version from ours o left join locked l on true left join moved m using (resource)`.execute(
-    isMore ? tx : tx.alone,
+    tx.alone,
   );
   note(rows[0]?.at ?? Number.POSITIVE_INFINITY);
   const versions = new Map(rows.map(({ resource, version }) => [resource, version]));
@@ -47,13 +46,7 @@ export async function bookCommit(
     if (!lost) seenTime.check();
     throw stale({ source, resource: unmoved.resource });
   }
-  const moved: Cursor[] = [];
-  for (const { resource, from, readings } of bookings) {
-    const version = versions.get(resource) as string;
-    await moveWholeKeys(tx, { source, resource }, from, readings);
-    moved.push({ version, readings });
-  }
-  return moved;
+  return bookings.map(({ resource, readings }) => ({ version: versions.get(resource) as string, readings }));
 }
 
 const learntIn = (bookings: readonly Booking[]): Trait[] =>

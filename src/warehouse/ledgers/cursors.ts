@@ -12,7 +12,7 @@ export interface ReadingState {
   readonly page: number;
   /** Rows asked for per page; paging only adds up while it stays the same. */
   readonly limit: number;
-  /** Keys seen so far. */
+  /** Keys seen so far, in the order in which they came. */
   readonly keys: readonly string[];
   /** Grant time of the slice's first request: the slice is proven as of then. */
   readonly startedAt: string;
@@ -27,9 +27,11 @@ export interface ReadingState {
 /** Prefix of the name of a slice that is read only for a report. */
 export const REPORT = 'report ';
 
-/** The one slice that may be longer than a few answers. Its keys are kept in `whole_keys`; `seen` is how many it must hold. */
+/** The one slice that may be longer than a few answers. */
 const WHOLE = 'whole';
-type StoredReading = Omit<ReadingState, 'keys'> & { readonly keys?: StoredKeys; readonly seen?: number };
+
+/** Keys are kept apart, in `sluice.seen_keys`, so that a commit writes only its own; `seen` is how many it must hold. */
+type StoredReading = Omit<ReadingState, 'keys' | 'steady'> & { readonly seen?: number; readonly steady?: boolean };
 
 /** The durable position of one resource: its version, and the slices being read, keyed by the text that names them. */
 export interface Cursor {
@@ -66,26 +68,22 @@ export async function takeCursors(
     returning resource, version, readings`.execute(db);
   const lost = resources.find(name => !rows.some(({ resource }) => resource === name));
   if (lost !== undefined) throw stale({ source, resource: lost });
+  const seen = await readSeenKeys(db, source, resources);
   const cursors = new Map<string, Cursor>();
   for (const { resource, version, readings: stored } of rows) {
-    const { [WHOLE]: whole, ...others } = stored;
     const readings: Record<string, ReadingState> = {};
-    // What earlier versions stored says less, or in another form: such a reading begins again.
-    for (const [slice, { keys, ...position }] of Object.entries(others))
-      if (keys?.ids !== undefined && isOfThisVersion(position))
-        readings[slice] = { ...position, keys: fromStored(keys) };
-    if (whole) {
-      const keys = await readWholeKeys(db, { source, resource });
-      // A crash of Postgres empties their table, which is not logged: the reading begins again.
-      if (keys.length === whole.seen && isOfThisVersion(whole)) readings[WHOLE] = { ...whole, keys };
-      else await forgetWholeKeys(db, { source, resource });
+    for (const [slice, { seen: count, steady, ...position }] of Object.entries(stored)) {
+      const keys = seen.get(keyOf(resource, slice)) ?? [];
+      // A crash of Postgres empties their table, which is not logged, and earlier versions stored less: such a reading begins again.
+      if (keys.length !== count || steady === undefined) continue;
+      readings[slice] = { ...position, steady, keys };
+      seen.delete(keyOf(resource, slice));
     }
     cursors.set(resource, { version, readings });
   }
+  if (seen.size > 0) await forgetSeenKeys(db, source, [...seen.keys()]);
   return cursors;
 }
-
-const isOfThisVersion = ({ steady }: { readonly steady?: boolean }): boolean => steady !== undefined;
 
 /** The version of each cursor of these sources. */
 export function cursorVersions(db: Db, sources: readonly string[]): Promise<(Place & { readonly version: string })[]> {
@@ -149,6 +147,7 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
       select now, cursors = ${cursors.length} and ${epochMs('now')} >= ${Math.floor(latest)} as holds
       -- The clock is read once all are locked.
       from (select count(*) as cursors, sluice.now() as now from locked) seen),
+    ${seenKeysCtes(source, cursors.flatMap(seenMoves))}
     moved as (
       update sluice.cursors c
       set version = c.version + 1, readings = locked.readings, position = locked.position, committed_at = ours.now, run_id = locked."runId"
@@ -157,50 +156,84 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
 }
 
 /** What is stored of them. A report starts again in the next process. */
-function toStoredReadings(readings: Cursor['readings']): Record<string, StoredReading> {
-  const kept = Object.entries(readings).filter(([slice]) => !slice.startsWith(REPORT));
-  return Object.fromEntries(
-    kept.map(([slice, { keys, ...position }]) => [
-      slice,
-      slice === WHOLE ? { ...position, seen: keys.length } : { ...position, keys: toStored(keys) },
-    ]),
+const toStoredReadings = (readings: Cursor['readings']): Record<string, StoredReading> =>
+  Object.fromEntries(
+    kept(readings).map(([slice, { keys, ...position }]) => [slice, { ...position, seen: keys.length }]),
   );
+
+const kept = (readings: Cursor['readings']): [string, ReadingState][] =>
+  Object.entries(readings).filter(([slice]) => !slice.startsWith(REPORT));
+
+/** What a commit changes in the seen keys of one slice. */
+interface SeenMove {
+  readonly resource: string;
+  readonly slice: string;
+  /** Those of an earlier reading go. */
+  readonly anew: boolean;
+  /** How many keys had been seen before. */
+  readonly at: number;
+  /** Those that are new; null if the reading has ended. */
+  readonly keys: StoredKeys | null;
 }
 
-/** Whether `moveWholeKeys` may have something to write. */
-export const hasWholeKeys = ({ from, readings }: Pick<CursorMove, 'from' | 'readings'>): boolean =>
-  WHOLE in from.readings || WHOLE in readings;
-
-/** Of a whole list, writes only the new keys: a reading appends its keys. */
-export async function moveWholeKeys(
-  tx: Db,
-  place: Place,
-  { readings: { [WHOLE]: from } }: Cursor,
-  { [WHOLE]: to }: Cursor['readings'],
-): Promise<void> {
-  const goesOn = from !== undefined && from.startedAt === to?.startedAt;
-  // Also before the first: `forget` may have left keys of a reading that it ended.
-  if (!goesOn && (from ?? to) !== undefined) await forgetWholeKeys(tx, place);
-  if (to !== undefined) await addWholeKeys(tx, place, to.keys.slice(goesOn ? from.keys.length : 0));
+/** A reading appends its keys, and leaves none when it has ended. */
+function seenMoves({ resource, from, readings }: Pick<CursorMove, 'resource' | 'from' | 'readings'>): SeenMove[] {
+  const ended = kept(from.readings).filter(([slice]) => !(slice in readings));
+  const open = kept(readings).flatMap(([slice, { keys, startedAt }]): SeenMove[] => {
+    const before = from.readings[slice];
+    const goesOn = before !== undefined && before.startedAt === startedAt && before.keys.length <= keys.length;
+    const at = goesOn ? before.keys.length : 0;
+    if (goesOn && at === keys.length) return [];
+    return [{ resource, slice, anew: !goesOn, at, keys: toStored(keys.slice(at)) }];
+  });
+  return [...ended.map(([slice]) => ({ resource, slice, anew: true, at: 0, keys: null })), ...open];
 }
 
-/** What the reading of a whole list has seen so far: too much to be written with its cursor at every commit. SQL: one array parameter. */
-async function addWholeKeys(tx: Db, { source, resource }: Place, keys: readonly string[]): Promise<void> {
-  if (keys.length === 0) return;
-  await sql`insert into sluice.whole_keys (source, resource, key)
-    select ${source}, ${resource}, k from unnest(cast(${keys} as text[])) k`.execute(tx);
+/** CTEs that follow `ours`; none where nothing changes. */
+function seenKeysCtes(source: string, moves: readonly SeenMove[]): RawBuilder<unknown> {
+  if (moves.length === 0) return sql``;
+  return sql`
+    keys as materialized (
+      select k.* from jsonb_to_recordset(cast(${JSON.stringify(moves)} as jsonb))
+        as k(resource text, slice text, anew boolean, at integer, keys jsonb), ours where ours.holds),
+    unseen as (
+      delete from sluice.seen_keys s using keys k where k.anew and s.source = ${source} and s.resource = k.resource and s.slice = k.slice
+        -- No row is written twice by one statement.
+        and (k.keys is null or s.at > 0)),
+    seen as (
+      insert into sluice.seen_keys (source, resource, slice, at, keys)
+      select ${source}, resource, slice, at, keys from keys where keys is not null
+      on conflict (source, resource, slice, at) do update set keys = excluded.keys),`;
 }
 
-async function forgetWholeKeys(tx: Db, { source, resource }: Place): Promise<void> {
-  await tx.deleteFrom('sluice.whole_keys').where('source', '=', source).where('resource', '=', resource).execute();
-}
+/** What names a slice of a list here. */
+const keyOf = (resource: string, slice: string): string => `${resource} ${slice}`;
 
-async function readWholeKeys(db: Db, { source, resource }: Place): Promise<string[]> {
+/** What readings of these lists have seen, by `keyOf`. */
+async function readSeenKeys(
+  db: Db,
+  source: string,
+  resources: readonly string[],
+): Promise<Map<string, readonly string[]>> {
   const rows = await db
-    .selectFrom('sluice.whole_keys')
-    .select('key')
+    .selectFrom('sluice.seen_keys')
+    .select(['resource', 'slice', 'keys'])
     .where('source', '=', source)
-    .where('resource', '=', resource)
+    .where('resource', '=', anyOf(resources))
+    .orderBy('at')
     .execute();
-  return rows.map(row => row.key);
+  const seen = new Map<string, string[]>();
+  for (const { resource, slice, keys } of rows) {
+    const name = keyOf(resource, slice);
+    const before = seen.get(name) ?? [];
+    for (const key of fromStored(keys as StoredKeys)) before.push(key);
+    seen.set(name, before);
+  }
+  return seen;
+}
+
+/** Those that no reading goes on with. */
+async function forgetSeenKeys(db: Db, source: string, names: readonly string[]): Promise<void> {
+  await sql`delete from sluice.seen_keys where source = ${source}
+    and resource || ' ' || slice = any(cast(${names} as text[]))`.execute(db);
 }

@@ -71,7 +71,7 @@ async function forgetReadings(tx: Db, source: string): Promise<void> {
   await sql`with m as materialized (select sluice.now() as now),
     begun as (select c.resource, r.key from sluice.cursors c, jsonb_each(c.readings) r, m
       where c.source = ${source} and cast(r.value->>'startedAt' as timestamptz) > m.now),
-    keys as (delete from sluice.whole_keys w using begun b where w.source = ${source} and w.resource = b.resource and b.key = 'whole')
+    keys as (delete from sluice.seen_keys s using begun b where s.source = ${source} and s.resource = b.resource and s.slice = b.key)
     update sluice.cursors c set readings = c.readings - (select array_agg(b.key) from begun b where b.resource = c.resource)
     where c.source = ${source} and c.resource in (select resource from begun)`.execute(tx);
 }

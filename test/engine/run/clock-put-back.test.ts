@@ -115,10 +115,12 @@ test('a reading begun while the clock was ahead starts again', async () => {
     await database.query(`update sluice.cursors set committed_at = sluice.now() + interval '1 hour', readings = jsonb_build_object(
       'whole', jsonb_build_object('page', 2, 'seen', 1, 'startedAt', sluice.now() + interval '1 hour'),
       'newest', jsonb_build_object('page', 2, 'startedAt', sluice.now() - interval '1 minute'))`);
-    await database.query(`insert into sluice.whole_keys (source, resource, key) values ('main', 'customers', '1')`);
+    await database.query(
+      `insert into sluice.seen_keys (source, resource, slice, at, keys) values ('main', 'customers', 'whole', 0, '{"ids":"1"}')`,
+    );
     await serveOrders(engine, 'sync');
     const { rows } = await database.query(
-      `select readings ? 'whole' as whole, (select count(*)::int from sluice.whole_keys) as keys from sluice.cursors`,
+      `select readings ? 'whole' as whole, (select count(*)::int from sluice.seen_keys) as keys from sluice.cursors`,
     );
     expect(rows).toEqual([{ whole: false, keys: 0 }]);
     await engine.close();

@@ -119,10 +119,10 @@ export function createWatch(
     `select 'history', resource, key, 'infinity' from public.lost_history`,
     ...watched.map(
       table => `select 'unstored', k.resource, k.key, 'infinity'
-        from (select c.resource, id::text from sluice.cursors c, jsonb_each(c.readings) r,
-            regexp_split_to_table(nullif(r.value->'keys'->>'ids', ''), ',') as run,
+        from (select s.resource, id::text from sluice.seen_keys s,
+            regexp_split_to_table(nullif(s.keys->>'ids', ''), ',') as run,
             generate_series(split_part(run, '-', 1)::bigint, split_part(run || '-' || run, '-', 2)::bigint) as id
-          union all select resource, key from sluice.whole_keys) k(resource, key)
+          union all select s.resource, jsonb_array_elements_text(s.keys->'others') from sluice.seen_keys s) k(resource, key)
         where k.resource = '${table}' and k.key ~ '^[0-9]+$'
         and not exists (select from warehouse.${table} t where t.${keyOf(table)}::text = k.key)
         and not exists (select from sluice.quarantine q where q.resource = k.resource and q.key = k.key)`,

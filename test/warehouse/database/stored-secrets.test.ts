@@ -39,7 +39,9 @@ test('passwords and keys that an earlier version stored leave every table, and n
 
 test('records with passwords or keys that an earlier version put into quarantine leave it; those with a key stay without content', async () => {
   await withDatabase(async database => {
-    await database.query(`drop table sluice.erasures; delete from sluice.migrations where name >= '0013'`);
+    await database.query(`drop table sluice.erasures, sluice.seen_keys;
+      create table sluice.whole_keys (source text, resource text, key text);
+      delete from sluice.migrations where name >= '0013'`);
     await database.query(`
       insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen, resolved_at) values
         ('main', 'r', '17', '{"profile": {"Password_Hash" : "planted"}}', '{}', 'whole', now(), now(), null),

@@ -147,8 +147,8 @@ test('the next reader continues at the last commit, except for readings begun mo
 test('a reading that an earlier version stored begins again', async () => {
   await withDatabase(async database => {
     await takeCursor(database, 'parcels');
-    const { steady: _, ...unsaid } = reading('');
-    for (const stored of [reading(''), { ...unsaid, keys: { ids: '1-2' } }]) {
+    const { steady: _, keys: __, ...unsaid } = reading('');
+    for (const stored of [reading(''), { ...unsaid, steady: true, keys: { ids: '1-2' } }, { ...unsaid, seen: 0 }]) {
       await database.query(
         `update sluice.cursors
         set readings = jsonb_build_object('id 1..9', cast($1 as jsonb) || jsonb_build_object('startedAt', sluice.now()))`,
@@ -159,7 +159,7 @@ test('a reading that an earlier version stored begins again', async () => {
   });
 });
 
-test('the keys of a whole list have their own table, and its reading begins again when they are lost', async () => {
+test('seen keys have their own table, to which a commit adds its own, and a reading begins again when they are lost', async () => {
   await withDatabase(async database => {
     const take = () => takeCursor(database, 'parcels');
     const shown = (keys: string[], startedAt = '2026-01-15 10:00:00+00') => ({ ...reading(startedAt), keys });
@@ -180,15 +180,16 @@ test('the keys of a whole list have their own table, and its reading begins agai
     expect((await take()).readings.whole?.keys).toEqual(['7']);
     expect(anew.readings.whole?.keys).toEqual(['7']);
 
-    await database.query('truncate sluice.whole_keys');
+    await database.query('truncate sluice.seen_keys');
     const lost = await take();
     expect(lost.readings).toEqual({});
     await move(lost, { whole: shown(['8']) });
     await move(await take(), {});
-    expect((await database.query('select from sluice.whole_keys')).rows).toEqual([]);
+    expect((await database.query('select from sluice.seen_keys')).rows).toEqual([]);
 
     // As \`forget\` leaves them: the reading that they belong to has ended.
-    await database.query("insert into sluice.whole_keys (source, resource, key) values ('main', 'parcels', '9')");
+    await database.query(`insert into sluice.seen_keys (source, resource, slice, at, keys)
+      values ('main', 'parcels', 'whole', 0, '{"ids":"9"}')`);
     await move(await take(), { whole: shown(['9', '10']) });
     expect([...((await take()).readings.whole?.keys ?? [])].sort()).toEqual(['10', '9']);
   });
