@@ -11,6 +11,7 @@ import {
   UNCOVERED,
 } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
+import type { Confirmation } from '../profile/strategy.ts';
 import { parseSlice } from '../slices/slice.ts';
 
 /** Whether a record that the reading could not read may be this row. */
@@ -42,12 +43,16 @@ export const rowClaims = (row: MissingRow): RowClaims => ({
   readings: row.readings,
 });
 
-/** How many of these missing rows a cover has lacked since, and nothing else confirms. */
-export function lackedByCover(list: List, missing: readonly MissingRow[]): number {
+/** How many of these missing rows a cover has lacked since. `by`: those that are confirmed so. */
+export function lackedByCover(
+  list: List,
+  missing: readonly MissingRow[],
+  by: readonly Confirmation[] = ['cover'],
+): number {
   const doubted = missing.some(row => isInDoubt(row, list.strategy));
   const claims: ListClaims = { ...UNCOVERED, coveredSince: coveredSince(list), doubted };
   const isLacked = (row: MissingRow) =>
-    confirmationOf(row, list.strategy) === 'cover' && !row.unreadable && isLackedByCover(rowClaims(row), claims);
+    by.includes(confirmationOf(row, list.strategy)) && !row.unreadable && isLackedByCover(rowClaims(row), claims);
   return missing.filter(isLacked).length;
 }
 

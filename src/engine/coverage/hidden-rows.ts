@@ -4,7 +4,7 @@ import type { Observation } from '../profile/observation.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type List, newestEnd, oldestProof, partition, rowsProven } from './list.ts';
 
-/** How many rows are accounted for: stored ones without those that a whole cover lacks, and records in quarantine without a row. */
+/** How many rows are accounted for: stored ones without those that a whole cover has lacked, and records in quarantine without a row. */
 export interface Accounted {
   readonly rows: number;
   readonly quarantined: number;
@@ -28,13 +28,15 @@ export const countsAfterCover = ({ strategy, total }: List): boolean => strategy
 
 /**
  * Whether all slices were read, so that the count of the source can show that rows lie in none of its windows, or between the pages of a list in the
- * order of ids. A count in doubt shows nothing of windows, and what is known already needs no proof.
+ * order of ids. A count in doubt shows nothing of windows, and what is known already needs no proof. `missing`: rows that are missing.
  */
-export function mayHideRows(list: List): boolean {
+export function mayHideRows(list: List, missing = 0): boolean {
   const { strategy, profile, total } = list;
   if (isUnreliable(profile.counts) || partition(list).some(({ provenAt }) => provenAt === null)) return false;
   if (strategy.partition === 'date') return !isCountDoubted(profile) && !profile.hasUndated;
-  return strategy.partition === 'id' && total != null && (isCountDoubted(profile) || total > rowsProven(list));
+  return (
+    strategy.partition === 'id' && total != null && (isCountDoubted(profile) || total > rowsProven(list) - missing)
+  );
 }
 
 /** What is read to count the list again. Of ids, the end where rows are added, so that the count includes only rows that are known. */
@@ -80,25 +82,27 @@ export function hiddenRows(
 
 /**
  * In the order of ids, a row that moves from one page to another while the list is read is shown by neither: then the end of the list is not where
- * it seemed to be. Where three tasks find that, the source counts rows that it does not show. Rows that are missing may be what it counts.
+ * it seemed to be. Where three tasks find that, the source counts rows that it does not show. Rows that are missing may be what it counts, until
+ * all ranges were read again and lack them.
  */
 function hiddenBetweenIds(
   list: List,
   { countAsked, countJudged }: { readonly countAsked: boolean; readonly countJudged: boolean },
-  { rows, quarantined, missing }: Accounted,
+  { rows, quarantined, missing, lackedByCover }: Accounted,
 ): 'none' | 'ask again' | readonly Observation[] {
   const { profile, total } = list;
   if (total == null) return 'none';
   if (total <= rows + quarantined - missing) return settledByIds(list);
-  if (total <= rows + quarantined) return 'none';
+  const mostShown = rows + quarantined - lackedByCover;
+  if (total <= mostShown) return 'none';
   if (!countAsked) return 'ask again';
   // Rows that came after the newest were read are new, not hidden.
   if ((newestEnd(list).provenAt ?? 0) < Math.max(...partition(list).map(({ provenAt }) => provenAt ?? 0)))
     return 'none';
-  const evidence = `the source counts ${total} rows, its pages showed ${rows + quarantined}`;
+  const evidence = `the source counts ${total} rows, its pages showed ${mostShown}`;
   const open = endWith(profile.end, 'open', evidence);
   // The list's own count is another than that of a value, or one that ignores the filter.
-  const doubt = isOfList(profile) && !countJudged ? doubtCounts(profile, ALL_IDS, total - rows - quarantined) : null;
+  const doubt = isOfList(profile) && !countJudged ? doubtCounts(profile, ALL_IDS, total - mostShown) : null;
   return doubt === null ? [open] : [open, { ...doubt, evidence }];
 }
 

@@ -240,6 +240,9 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   }
 }
 
+/** How rows are confirmed of which a cover tells whether they are there: each of its answers shows all ids of its range. */
+const CONFIRMED = { date: ['cover'], id: ['cover', 'neighbours'], whole: ['cover'] } as const;
+
 async function accountedRows({ database: { kysely } }: Engine, resource: Resource): Promise<Accounted> {
   const { table } = resource;
   const { rows } = await countRows(kysely, table, null);
@@ -247,7 +250,7 @@ async function accountedRows({ database: { kysely } }: Engine, resource: Resourc
   return {
     rows,
     quarantined,
-    lackedByCover: lackedByCover(resource, resource.missing ?? []),
+    lackedByCover: lackedByCover(resource, resource.missing ?? [], CONFIRMED[resource.strategy.partition]),
     missing: resource.missing?.length ?? 0,
   };
 }

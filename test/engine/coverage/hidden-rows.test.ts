@@ -51,8 +51,8 @@ describe('a list in the order of ids that counts more rows than its pages showed
   };
   const TASK = { counted: null, countAsked: true, countJudged: false };
   /** Of the stored rows, 5 are missing; one record is in quarantine. */
-  const judge = (list: List, stored: number, task: Partial<typeof TASK> = {}) =>
-    hiddenRows(list, { ...TASK, ...task }, { rows: stored, quarantined: 1, lackedByCover: 0, missing: 5 });
+  const judge = (list: List, stored: number, task: Partial<typeof TASK> = {}, lackedByCover = 0) =>
+    hiddenRows(list, { ...TASK, ...task }, { rows: stored, quarantined: 1, lackedByCover, missing: 5 });
   const learnt = (list: List, stored: number, task: Partial<typeof TASK> = {}) => {
     const found = judge(list, stored, task);
     return typeof found === 'string' ? found : found.map(({ trait, value }) => [trait, value]);
@@ -70,9 +70,16 @@ describe('a list in the order of ids that counts more rows than its pages showed
       expect(learnt(known, 98)).toEqual([open, ['counts', 'doubted once: id ..']]);
   });
 
-  test('may count the rows that are missing', () => {
+  test('may count the rows that are missing, until all ranges lack them', () => {
     for (const counts of ['agree', 'doubted twice: id ..'])
-      for (const stored of [99, 103]) expect(judge(listById(counts), stored)).toBe('none');
+      for (const stored of [99, 103]) {
+        expect(judge(listById(counts), stored)).toBe('none');
+        expect(judge(listById(counts), stored, {}, 5)).toHaveLength(2);
+      }
+    expect([
+      mayHideRows({ ...listById('agree'), total: 90 }, 5),
+      mayHideRows({ ...listById('agree'), total: 85 }, 5),
+    ]).toEqual([true, false]);
   });
 
   test('is no longer believed to count what it shows once a third task has found so', () => {

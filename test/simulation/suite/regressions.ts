@@ -481,6 +481,14 @@ const SEEDS: readonly Regression[] = [
     was: 'what was deleted stayed in a list in the order of ids whose count includes rows that it hides',
   },
   {
+    seed: 179,
+    given: {
+      variants: { pages: 'thinned', forbidden: 'transactions', 'date-to': 'exclusive', fault: 'success-falsy' },
+      others: ['tickets'],
+    },
+    was: 'as many rows as were deleted stayed in a list in the order of ids whose count includes rows that it hides',
+  },
+  {
     seed: 1092,
     given: { variants: { order: 'updated-asc', 'limit-max': 'ignored', backdated: 'none', filters: 'ignored' } },
     was: 'a reading that was killed after its count had moved was complete once that was what it had been',

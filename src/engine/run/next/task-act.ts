@@ -104,7 +104,8 @@ function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boole
     lackedByCover(resource, resource.missing ?? []) > 0
   )
     return true;
-  if (!mayHideRows(resource) || (resource.total == null && kind !== 'verify')) return false;
+  if (!mayHideRows(resource, resource.missing?.length ?? 0) || (resource.total == null && kind !== 'verify'))
+    return false;
   if (readsAll) return true;
   const isById = resource.strategy.partition === 'id';
   const knowsNew = !isById && isIdOrdered(resource.profile) && reachedKnownRows(resource);
