@@ -13,7 +13,7 @@ import { countsOf, remember, type TransactionEffects } from '../conclude/transac
 import { groupBy } from '../group-by.ts';
 import type { Observation } from '../profile/observation.ts';
 import { contradictsAddress } from '../profile/observe-address.ts';
-import { type Committed, type Step, showsNewest, startOf } from '../read/step.ts';
+import { type Committed, type Step, shownBy, showsNewest, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { type Judge, type WrittenRows, writeOrSetAside } from './write-or-set-aside.ts';
@@ -111,6 +111,7 @@ async function storeSteps(
   if (revived !== undefined && resource.strategy.confirmation === 'address')
     remember(effects, (steps[0] as Step).task, contradictsAddress(revived));
   if (resource.strategy.membership === 'window') await noteWindows(tx, effects, steps);
+  for (const step of steps) for (const key of shownBy(step)) effects.shown.add(key);
   for (const step of steps) {
     const counts = countsOf(effects, step.task);
     const bad = badOf(step, written);

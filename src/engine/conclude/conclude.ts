@@ -22,7 +22,7 @@ import { countAgrees } from '../profile/counts.ts';
 import { observeCutFilter } from '../profile/lacked-by-value.ts';
 import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
-import { type End, type Step, showsNewest, startOf } from '../read/step.ts';
+import { type End, type Step, shownBy, showsNewest, startOf } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
@@ -44,7 +44,7 @@ export async function conclude(
   written: Written,
 ): Promise<void> {
   const { resource, task, end } = step;
-  const shown = [...step.rows.map(row => row.key), ...(step.known?.keys ?? []), ...(step.held ?? []), ...written.bad];
+  const shown = shownBy(step);
   effects.events.push([task, { kind: 'shown', rows: shown }]);
   if (!task.reportOnly && resource.holdsMissing) await settleSeen(tx, effects, step, shown, written);
   if (!task.reportOnly && resource.leftOut.length > 0 && step.slice.by === 'date')

@@ -9,7 +9,7 @@ import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import type { TransactionEffects } from './transaction-effects.ts';
 
-/** Moves rows to the history. At the loss limit they stay missing, and the task fails. */
+/** Moves rows to the history, unless another answer of the transaction shows them. At the loss limit they stay missing, and the task fails. */
 export async function remove(
   tx: Transaction,
   effects: TransactionEffects,
@@ -17,8 +17,9 @@ export async function remove(
   keys: readonly string[],
   counts: Counts,
 ): Promise<void> {
-  const { resource } = effects;
-  const result = await deleteRows(tx, resource.table, placeOf(resource), keys, {
+  const { resource, shown } = effects;
+  const gone = keys.filter(key => !shown.has(key));
+  const result = await deleteRows(tx, resource.table, placeOf(resource), gone, {
     runId: task.runId,
     // Rows deleted earlier in this transaction count.
     accepted: Math.max(task.state.accepted - counts.deleted, 0),

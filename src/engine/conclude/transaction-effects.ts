@@ -18,6 +18,8 @@ export interface TransactionEffects {
   /** Slices of which `entries` may differ from those of the resource. */
   readonly touched: Set<string>;
   readonly readings: Record<string, ReadingState>;
+  /** Keys that any answer of the transaction shows: of two that disagree, the other may be the older. */
+  readonly shown: Set<string>;
   /** What was observed of the list, by its trait. */
   readonly learnt: Map<string, Observation>;
   readonly counts: Map<Task, Counts>;
@@ -32,6 +34,7 @@ export const beginEffects = (resource: Resource, log: Log): TransactionEffects =
   entries: new Map(resource.entries),
   touched: new Set(),
   readings: { ...resource.cursor.readings },
+  shown: new Set(),
   learnt: new Map(),
   counts: new Map(),
   events: [],

@@ -105,6 +105,14 @@ export type End =
 export const startOf = ({ position, end }: Pick<Step, 'position' | 'end'>): string | null =>
   position?.startedAt ?? (end && 'startedAt' in end ? end.startedAt : null);
 
+/** Keys of all that the answer shows, also of what could not be read or is not written. */
+export const shownBy = ({ rows, known, held = [], bad }: Pick<Step, 'rows' | 'known' | 'held' | 'bad'>): string[] => [
+  ...rows.map(({ key }) => key),
+  ...(known?.keys ?? []),
+  ...held,
+  ...bad.map(({ key }) => key),
+];
+
 /** It shows where the list grows. */
 export const showsNewest = ({ slice, end }: Pick<Step, 'slice' | 'end'>): boolean =>
   slice.by === 'newest' || (end?.kind === 'proven' && end.slice.by === 'id' && end.slice.to === null);
