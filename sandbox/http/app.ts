@@ -11,6 +11,7 @@ import { addMiddleware } from './middleware.ts';
 import { readBody } from './read-body.ts';
 import { webhookBody } from './request-bodies.ts';
 import { parseTarget } from './request-target.ts';
+import { createCountCache } from './stale-answers.ts';
 
 /** The API of the source: the documented paths, and an error envelope for everything else. */
 export function createApp(dependencies: AppDependencies): Hono<Env> {
@@ -31,7 +32,8 @@ export function createApp(dependencies: AppDependencies): Hono<Env> {
   return app;
 }
 
-function addListRoutes(app: Hono<Env>, { timeline, variants, log, badDay }: AppDependencies): void {
+function addListRoutes(app: Hono<Env>, { timeline, variants, log, badDay, clock }: AppDependencies): void {
+  const kept = createCountCache();
   for (const resource of listedResources) {
     app.get(`/api/v2/${resource}`, c => {
       const current = variants();
@@ -43,7 +45,9 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log, badDay }: AppD
       if (failing === resource) return failure(Number(status), status === '404' ? 'Not found' : 'Bad request');
       const { query } = parseTarget(c.req.url);
       const lagMs = c.get('lagMs');
-      const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0, badDay: badDay() };
+      const countOf = (filter: string, count: number) =>
+        current['count-age'] === 'none' ? count : kept(`${resource} ${filter}`, count, clock.now());
+      const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0, badDay: badDay(), countOf };
       return timeline.readBehind(lagMs, dataset => dataset.answerList(resource, query, current, request));
     });
   }

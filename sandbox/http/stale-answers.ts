@@ -13,6 +13,17 @@ export function lagOf(stale: Variants['stale'], number: number): number {
   return stale === 'replica' ? LEAST_LAG_MS + (mix(number, 0x1a6) % (MOST_STALE_MS - LEAST_LAG_MS + 1)) : 0;
 }
 
+/** Counts that are kept for the same question. */
+export function createCountCache(): (question: string, count: number, now: number) => number {
+  const counts = new Map<string, { readonly at: number; readonly count: number }>();
+  return (question, count, now) => {
+    const kept = counts.get(question);
+    if (kept !== undefined && kept.at > now - MOST_STALE_MS && kept.at <= now) return kept.count;
+    counts.set(question, { at: now, count });
+    return count;
+  };
+}
+
 interface CachedAnswer {
   readonly at: number;
   readonly status: number;

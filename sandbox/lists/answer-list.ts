@@ -16,8 +16,14 @@ export type AnswerList = (
   resource: ListedResource,
   query: URLSearchParams,
   variants: Variants,
-  /** `renderNow`: the rows change back once this returns. */
-  request: { salt: number; fault: ListFault | undefined; renderNow: boolean; badDay: BadDay | null },
+  /** `renderNow`: the rows change back once this returns. `countOf`: what the answer says of a count. */
+  request: {
+    salt: number;
+    fault: ListFault | undefined;
+    renderNow: boolean;
+    badDay: BadDay | null;
+    countOf: (filter: string, count: number) => number;
+  },
 ) => Response;
 
 type Json = Record<string, unknown>;
@@ -33,7 +39,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
   for (const resource of listedResources) {
     listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
-  return (resource, query, variants, { salt, fault, renderNow, badDay }) => {
+  return (resource, query, variants, { salt, fault, renderNow, badDay, countOf }) => {
     const errors = dateErrors(resource, query, variants);
     if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
 
@@ -52,7 +58,8 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length + nulls.length;
     const counts = {
       matching: found.length,
-      unfiltered: variants.totals === 'unfiltered' ? unfiltered() : found.length,
+      counted: countOf(JSON.stringify(filter), found.length),
+      unfiltered: variants.totals === 'unfiltered' ? countOf('', unfiltered()) : found.length,
     };
     const isOfCustomer = listShapes[resource].owner === 'customer_id' && isByOwner(filter);
     if (isOfCustomer && found.length === 0 && variants['customer-rows'] === 'refused')

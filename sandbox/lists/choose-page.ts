@@ -9,10 +9,10 @@ export type Page =
 
 const DEFAULT_LIMIT = 20;
 
-/** `matching` is the number of rows that match the filter, `unfiltered` that of the whole list. */
+/** `matching` is the number of rows that match the filter, `counted` what is counted of them, `unfiltered` that of the whole list. */
 export function choosePage(
   query: URLSearchParams,
-  { matching, unfiltered }: { matching: number; unfiltered: number },
+  { matching, counted: known, unfiltered }: { matching: number; counted: number; unfiltered: number },
   paging: Variants['paging'],
   variants: Variants,
 ): Page {
@@ -35,7 +35,7 @@ export function choosePage(
   if (page > last && variants['past-end'] === '404') return { kind: 'not found' };
   if (page > last && variants['past-end'] === 'last-page') page = last;
   const from = Math.min(total, (page - 1) * limit);
-  const counted = countRows(total, unfiltered, variants.totals);
+  const counted = countRows(known === matching ? total : known, unfiltered, variants.totals);
   const pages = Math.max(1, Math.ceil(counted / limit));
   const written = (count: number) => writeCount(count, variants['count-values']);
   const meta = { current_page: page, total_pages: written(pages), total_records: written(counted) };

@@ -124,6 +124,14 @@ export const variantPoints = {
     },
     'no',
   ),
+  'count-age': point(
+    'How old total_records and total_pages are.',
+    {
+      none: 'they count the rows that the list has now',
+      minute: 'a count is kept for up to 60 seconds for the same question, by the clock of the sandbox',
+    },
+    'none',
+  ),
   visible: point(
     'Which rows the key may see.',
     { all: 'all', half: 'rows with an even id', none: 'none (every list is empty)' },

@@ -48,7 +48,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'list-names=positions': 'such a list is read in any case',
   'list-names=ids': 'such a list is read in any case',
   ...Object.fromEntries(
-    ['empty-form', 'total-records', 'drafts', 'limit-values', 'pages', 'behind-end'].flatMap(point =>
+    ['empty-form', 'total-records', 'drafts', 'limit-values', 'pages', 'behind-end', 'count-age'].flatMap(point =>
       Object.keys(variantPoints[point as keyof typeof variantPoints].values).map(value => [
         `${point}=${value}`,
         'it is not checked',
@@ -193,6 +193,7 @@ test.for(['bearer', 'query'] as const)(
       'limit-values',
       'pages',
       'behind-end',
+      'count-age',
       'most-rows-of',
       'new-ids',
       'rate-length',

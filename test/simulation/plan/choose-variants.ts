@@ -82,6 +82,11 @@ export const EXCLUDED: readonly {
     why: 'an answer that was cut off looks shorter than it is',
     told: false,
   },
+  ...(['ignored', '20-reject'] as const).map(most => ({
+    when: { 'count-age': 'minute', 'limit-max': most } as const,
+    why: 'pages that cannot overlap meet only by a count of the same moment',
+    told: false,
+  })),
   {
     when: { undated: 'yes' },
     also: isCut,
@@ -212,6 +217,7 @@ const ADDED: ReadonlySet<string> = new Set([
   'limit-values',
   'pages',
   'behind-end',
+  'count-age',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */
