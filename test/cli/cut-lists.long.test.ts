@@ -42,7 +42,7 @@ test('a list whose end nothing agrees with is said to be unproven, and one that 
     expect((await sluice('sql', '--json', 'select count(*)::int as rows from tickets')).json()).toEqual([{ rows: 38 }]);
     expect((await sluice('status')).stdout).toMatch(/^tickets +38 .*cut at 33 rows/m);
     expect((await sluice('sync', 'tickets', '--json')).json().resources).toMatchObject([
-      { deleted: 0, missing: 0, end: { verdict: 'cut', rows: 33 } },
+      { deleted: 0, missing: 0, end: { verdict: 'cut', rows: 33, counted: null } },
     ]);
   });
 });

@@ -61,10 +61,16 @@ const LEGEND = {
 /** What is not proven of a list whose end nothing agrees with, and what to do if rows behind that end are gone. */
 export function endNote(
   name: string,
-  { resource, end: { verdict, rows }, listed = 0 }: { resource: string; end: UnprovenEnd; listed?: number | null },
+  {
+    resource,
+    end: { verdict, rows, counted },
+    listed = 0,
+  }: { resource: string; end: UnprovenEnd; listed?: number | null },
 ): string {
   if (verdict === 'cut')
     return `${name}: not complete: the source shows at most ${plural(rows, 'row')} without saying so.`;
+  if (counted !== null)
+    return `${name}: not proven complete: the source counts ${plural(counted, 'row')}, more than its pages show. The next sync looks again. See: docs/coverage.md`;
   const kept = Math.max((listed ?? 0) - rows, 0);
   const behind =
     kept > 0

@@ -27,6 +27,7 @@ export async function writeSteps(
 ): Promise<Map<Step, Committed>> {
   const results = new Map<Step, Committed>();
   const given = await rereadWhereOther(tx, effects, steps);
+  for (const step of given) for (const key of shownBy(step)) effects.shown.add(key);
   for (const step of given) await rememberStep(tx, effects, step);
   // The writes of a task that only compares are rolled back; the other steps are written together.
   for (const [reportOnly, group] of groupBy(given, step => step.task.reportOnly)) {
@@ -77,10 +78,10 @@ async function rememberStep(tx: Transaction, effects: TransactionEffects, step: 
     if (orderId !== null && state.counted === null && !state.countAsked) await keepCount(tx, orderId, counted);
     effects.events.push([task, { kind: 'counted', ...counted }]);
   }
-  // An empty page behind a range of ids says nothing of the list.
-  const isOfList = total !== null || resource.strategy.partition !== 'id' || showsNewest(step);
+  // A page behind the list says nothing of it, and some sources count only at its start.
+  const tells = total !== null || resource.strategy.partition !== 'id' || showsNewest(step);
   effects.afterCommit.push(() => {
-    if (isOfList) resource.total = total ?? resource.total ?? null;
+    if (tells) resource.total = total ?? resource.total ?? null;
   });
 }
 
@@ -111,7 +112,6 @@ async function storeSteps(
   if (revived !== undefined && resource.strategy.confirmation === 'address')
     remember(effects, (steps[0] as Step).task, contradictsAddress(revived));
   if (resource.strategy.membership === 'window') await noteWindows(tx, effects, steps);
-  for (const step of steps) for (const key of shownBy(step)) effects.shown.add(key);
   for (const step of steps) {
     const counts = countsOf(effects, step.task);
     const bad = badOf(step, written);
@@ -128,7 +128,7 @@ async function storeSteps(
     results.set(step, { changed: changed.size });
     const observed = await observeEdits(tx, effects, step, changed, edited);
     if (observed) remember(effects, step.task, observed);
-    await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
+    await conclude(tx, effects, step, { changed, counts });
   }
   // Row by row, a newer row of the same commit may have been written over an older one.
   const kept = rowByRow ? [] : steps.flatMap(step => toKeep(step, written));
@@ -164,7 +164,7 @@ async function compareSteps(
     });
     countStep(counts, step);
     results.set(step, { changed: changed.size });
-    await conclude(tx, effects, step, { changed, bad: bad.map(record => record.key), counts });
+    await conclude(tx, effects, step, { changed, counts });
   }
 }
 
@@ -176,8 +176,8 @@ async function setAside(
 ): Promise<void> {
   if (bad.length === 0) return;
   const { resource } = effects;
-  const shownBy = { slice: sliceText(step.slice), startedAt: startOf(step) };
-  countsOf(effects, step.task).quarantined += await quarantine(tx, placeOf(resource), shownBy, bad);
+  const shown = { slice: sliceText(step.slice), startedAt: startOf(step) };
+  countsOf(effects, step.task).quarantined += await quarantine(tx, placeOf(resource), shown, bad);
   resource.quarantined = true;
 }
 

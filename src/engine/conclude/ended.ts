@@ -5,8 +5,6 @@ import type { End, Step } from '../read/step.ts';
 export interface Written {
   /** Keys of new or different rows. */
   readonly changed: ReadonlySet<string>;
-  /** Keys of the records in quarantine: they count as seen. */
-  readonly bad: readonly string[];
   readonly counts: Counts;
 }
 

@@ -118,15 +118,16 @@ export async function settleLacked(
 /** An answer of the newest end counted the list: notes if that accounts for all missing rows, so that none of them is there. */
 export async function settleCount(
   tx: Transaction,
-  { resource, afterCommit }: TransactionEffects,
+  effects: TransactionEffects,
   task: Task,
   { counted, at }: { readonly counted: number; readonly at: number },
 ): Promise<void> {
+  const { resource } = effects;
   const missing = (await listMissing(tx, placeOf(resource), resource.table, resource.strategy)).length;
-  const since = coveredSince(resource) ?? undefined;
+  const since = coveredSince(resourceIn(effects)) ?? undefined;
   const { left } = await countOf(tx, resource, task, { counted, missing, ...(since !== undefined && { since }) });
   if (counted > left) return;
-  afterCommit.push(() => {
+  effects.afterCommit.push(() => {
     resource.accountedAt = at;
   });
 }

@@ -19,6 +19,15 @@ export interface Counted {
   readonly at: number;
 }
 
+/** What the task that judges the count has done. */
+export interface JudgedBy {
+  /** When it was asked for (epoch ms). */
+  readonly since: number;
+  readonly counted: Counted | null;
+  readonly countAsked: boolean;
+  readonly countJudged: boolean;
+}
+
 /** Whether every slice was read since the source counted. */
 export const isBeforeCover = (list: List, counted: Counted | null): boolean =>
   counted !== null && (oldestProof(list) ?? 0) >= counted.at;
@@ -44,8 +53,8 @@ export const countedBy = (list: List): Slice =>
   list.strategy.partition === 'id' ? newestEnd(list).slice : { by: 'newest' };
 
 /**
- * Whether the slice whose count was in doubt has been proven by its count since, or the slices that it was cut into. Until then, it says why it is
- * not proven. Ranges of ids are judged by the count of the list, see `hiddenRows`.
+ * Whether the slice whose count was in doubt has been proven by its count since, or the slices that it, or the whole list, was cut into. Until then,
+ * it says why it is not proven. Ranges of ids are judged by the count of the list, see `hiddenRows`.
  */
 export function settlesDoubt(list: List, read: Slice): boolean {
   const { doubtedCount } = list.profile;
@@ -65,7 +74,7 @@ export function settlesDoubt(list: List, read: Slice): boolean {
  */
 export function hiddenRows(
   list: List,
-  task: { readonly counted: Counted | null; readonly countAsked: boolean; readonly countJudged: boolean },
+  task: JudgedBy,
   accounted: Accounted,
 ): 'none' | 'ask again' | readonly Observation[] {
   if (list.strategy.partition === 'id') return hiddenBetweenIds(list, task, accounted);
@@ -87,12 +96,12 @@ export function hiddenRows(
  */
 function hiddenBetweenIds(
   list: List,
-  { countAsked, countJudged }: { readonly countAsked: boolean; readonly countJudged: boolean },
+  { since, countAsked, countJudged }: JudgedBy,
   { rows, quarantined, missing, lackedByCover }: Accounted,
 ): 'none' | 'ask again' | readonly Observation[] {
   const { profile, total } = list;
   if (total == null) return 'none';
-  if (total <= rows + quarantined - missing) return settledByIds(list);
+  if (total === rows + quarantined - missing) return settledByIds(list);
   const mostShown = rows + quarantined - lackedByCover;
   if (total <= mostShown) return 'none';
   if (!countAsked) return 'ask again';
@@ -100,9 +109,13 @@ function hiddenBetweenIds(
   if ((newestEnd(list).provenAt ?? 0) < Math.max(...partition(list).map(({ provenAt }) => provenAt ?? 0)))
     return 'none';
   const evidence = `the source counts ${total} rows, its pages showed ${mostShown}`;
-  const open = endWith(profile.end, 'open', evidence);
+  const known = profile.end ?? { ...UNKNOWN_END, rows: mostShown, longest: mostShown, last: '' };
+  const open = endWith({ ...known, verdict: 'open', counted: total }, evidence);
   // The list's own count is another than that of a value, or one that ignores the filter.
-  const doubt = isOfList(profile) && !countJudged ? doubtCounts(profile, ALL_IDS, total - mostShown) : null;
+  if (!isOfList(profile)) return profile.end === null ? 'none' : [open];
+  // A doubt takes a reading of all rows.
+  const doubt =
+    countJudged || (oldestProof(list) ?? 0) < since ? null : doubtCounts(profile, ALL_IDS, total - mostShown);
   return doubt === null ? [open] : [open, { ...doubt, evidence }];
 }
 
@@ -112,12 +125,14 @@ function settledByIds(list: List): 'none' | readonly Observation[] {
   const isProven = partition(list).every(({ dueReason }) => dueReason === null);
   if (!isListCountDoubted(list) || !isProven) return 'none';
   const agrees = countAgrees(ALL_IDS);
-  return end?.verdict === 'open' && end.suspect === null ? [endWith(end, 'agreed', agrees.evidence), agrees] : [agrees];
+  if (end?.verdict !== 'open' || end.suspect !== null) return [agrees];
+  const { counted: _, ...known } = end;
+  return [endWith({ ...known, verdict: 'agreed' }, agrees.evidence), agrees];
 }
 
-const endWith = (end: ListEnd | null, verdict: ListEnd['verdict'], evidence: string): Observation => ({
+const endWith = (end: ListEnd, evidence: string): Observation => ({
   trait: 'end',
-  value: JSON.stringify({ ...(end ?? { ...UNKNOWN_END, last: '' }), verdict }),
+  value: JSON.stringify(end),
   evidence,
 });
 

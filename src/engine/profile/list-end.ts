@@ -24,6 +24,8 @@ export interface ListEnd {
   readonly changedAt?: number | undefined;
   /** How many readings in a row ended with that row. */
   readonly times: number;
+  /** The rows that the source counts, where these were found to be more than it showed. */
+  readonly counted?: number;
 }
 
 export interface EndContext {

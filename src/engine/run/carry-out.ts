@@ -11,6 +11,7 @@ import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
 import { lackedByCover } from '../conclude/claims.ts';
 import { type Accounted, countedBy, hiddenRows } from '../coverage/hidden-rows.ts';
+import { coveredSince } from '../coverage/list.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
 import { isUnreliable } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
@@ -22,6 +23,7 @@ import { failList, type Task, update } from '../task/task.ts';
 import { type Agenda, type Asked, forgetAttempts, noteAttempt, rest } from './agenda.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
 import { lookAtLimit } from './limit-seen.ts';
+import { readingTasks } from './long-wait.ts';
 import { doubtOf, isAbsent } from './next/task-act.ts';
 import { launchReading } from './readings/launch-reading.ts';
 import type { Act } from './state.ts';
@@ -87,7 +89,7 @@ async function carryOutFor(loop: Loop, serves: Serves, act: ForTask, now: number
     case 'cut anew':
       return cutAnew(loop, task.resource, now);
     case 'distrust':
-      await learn(engine, task, act.doubt);
+      await learnOfList(loop, task, act.doubt);
       return;
     case 'recount':
       return recount(loop, serves, task, now);
@@ -137,7 +139,7 @@ async function followUp(loop: Loop, { task, slice }: Asked, now: number): Promis
   if (!agenda) return;
   agenda.ended.shift();
   const doubt = doubtOf(task);
-  if (doubt) await learn(engine, task, doubt);
+  if (doubt) await learnOfList(loop, task, doubt);
   const { resource } = task;
   const { failure, presence } = task.state;
   if (failure === null) {
@@ -212,10 +214,13 @@ async function storeTrait({ database, source }: Engine, resource: Resource, obse
 }
 
 /** Stores a trait. Whether it changes what the task has to read: where counts are no longer used, all that did not add up. */
-async function learn(engine: Engine, task: Task, observation: Observation): Promise<boolean> {
+async function learnOfList(loop: Loop, task: Task, observation: Observation): Promise<boolean> {
+  const { engine } = loop;
   const { resource } = task;
   const { trait, value, evidence } = observation;
-  if (trait === 'counts') update(task, { kind: 'counts judged' });
+  // The others have read the same answers.
+  if (trait === 'counts')
+    for (const each of readingTasks(loop)) if (each.resource === resource) update(each, { kind: 'counts judged' });
   await storeTrait(engine, resource, observation);
   if (trait !== 'counts' || !isUnreliable(value)) return trait === 'undated';
   resource.total = null;
@@ -229,13 +234,13 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   const { engine } = loop;
   const { resource } = task;
   const accounted = await accountedRows(engine, resource);
-  const hidden = hiddenRows(resource, task.state, accounted);
+  const hidden = hiddenRows(resource, { ...task.state, since: task.since }, accounted);
   if (hidden === 'none') await endTask(loop, task, serves);
   else if (hidden === 'ask again')
     void launchReading(loop, task, { ...single(countedBy(resource)), asks: 'count' }, now);
   else {
     let goesOn = false;
-    for (const each of hidden) if (await learn(engine, task, each)) goesOn = true;
+    for (const each of hidden) if (await learnOfList(loop, task, each)) goesOn = true;
     if (!goesOn) await endTask(loop, task, serves);
   }
 }
@@ -246,7 +251,8 @@ const CONFIRMED = { date: ['cover'], id: ['cover', 'neighbours'], whole: ['cover
 async function accountedRows({ database: { kysely } }: Engine, resource: Resource): Promise<Accounted> {
   const { table } = resource;
   const { rows } = await countRows(kysely, table, null);
-  const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table) : 0;
+  const since = coveredSince(resource) ?? undefined;
+  const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table, since) : 0;
   return {
     rows,
     quarantined,

@@ -80,10 +80,10 @@ const resource = z.object({
   quarantined: z.number().int(),
   held: z.number().int().describe('Stored values that the source shows empty, and that are kept.'),
   end: z
-    .object({ verdict: z.enum(['open', 'cut']), rows: z.number().int() })
+    .object({ verdict: z.enum(['open', 'cut']), rows: z.number().int(), counted: z.number().int().nullable() })
     .nullable()
     .describe(
-      'Where the list seems to end, if nothing agrees with that (open), or if the source shows no more rows (cut).',
+      'Where the list seems to end, if nothing agrees with that (open), or if the source shows no more rows (cut). counted: more rows that the source counts.',
     ),
   delay: delay.nullable(),
 });

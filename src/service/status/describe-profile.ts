@@ -99,8 +99,9 @@ export function describeProfile(traits: readonly Trait[]): { list: string; words
 }
 
 /** Empty where the end of the list is agreed. */
-function endWords({ verdict, rows }: ListEnd): string {
+function endWords({ verdict, rows, counted }: ListEnd): string {
   if (verdict === 'agreed') return '';
+  if (counted !== undefined) return `counts ${counted} rows, more than its pages show, so it is not proven complete`;
   return verdict === 'cut'
     ? `shows at most ${rows} rows without saying so, so it cannot be proven complete`
     : `nothing agrees yet that it ends after ${rows} rows, so it is not proven complete`;

@@ -28,9 +28,9 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
       name => ['sluice', name, sql`${here} and key = ${key}`] as const,
     ),
   ];
-  const readings: readonly Erased[] = [
-    ...['hints', 'coverage'].map(name => ['sluice', name, sql`${here} and slice = ${slice}`] as const),
-  ];
+  const readings: readonly Erased[] = ['hints', 'coverage'].map(
+    name => ['sluice', name, sql`${here} and slice = ${slice}`] as const,
+  );
   const erase = async (places: readonly Erased[]) => {
     for (const [schema, name, where] of places) {
       const { numAffectedRows } = await sql`delete from ${sql.id(schema, name)} where ${where}`.execute(tx);

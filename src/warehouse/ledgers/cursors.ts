@@ -12,7 +12,7 @@ export interface ReadingState {
   readonly page: number;
   /** Rows asked for per page; paging only adds up while it stays the same. */
   readonly limit: number;
-  /** Keys seen so far, in the order in which they came. */
+  /** Keys seen so far, commit by commit; after a restart, those of one commit in another order. */
   readonly keys: readonly string[];
   /** Grant time of the slice's first request: the slice is proven as of then. */
   readonly startedAt: string;
@@ -123,7 +123,7 @@ export interface CursorMove {
 }
 
 /**
- * CTEs that end in `locked` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the clock shows at least
+ * CTEs that store the seen keys, too, with `locked` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the clock shows at least
  * `latest`, in epoch ms) and `moved` (the new `version` of each; none unless `ours` holds).
  */
 export function cursorCtes(source: string, cursors: readonly CursorMove[], latest: number): RawBuilder<unknown> {

@@ -133,11 +133,14 @@ export function failedLast(db: Db, source: string, resources: readonly string[])
 export interface UnprovenEnd {
   readonly verdict: 'open' | 'cut';
   readonly rows: number;
+  /** The rows that the source counts, where these are more than it shows. */
+  readonly counted: number | null;
 }
 
 /** SQL: the end of the list of these expressions, if it is not agreed; null for a list that date windows prove. */
 export const unprovenEnd = (source: RawBuilder<unknown>, resource: RawBuilder<unknown>) => sql<UnprovenEnd | null>`
-  (select jsonb_build_object('verdict', e.value::jsonb->'verdict', 'rows', e.value::jsonb->'rows') from sluice.traits e
+  (select jsonb_build_object('verdict', e.value::jsonb->'verdict', 'rows', e.value::jsonb->'rows',
+    'counted', e.value::jsonb->'counted') from sluice.traits e
     where e.source = ${source} and e.resource = ${resource} and e.trait = 'end'
       and case when e.trait = 'end' then e.value::jsonb->>'verdict' end <> 'agreed'
       and exists (select from sluice.coverage c where c.source = e.source and c.resource = e.resource

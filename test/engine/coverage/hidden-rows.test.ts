@@ -28,7 +28,7 @@ test('what all windows lack is counted again, also by a task that has no count f
   const held = { rows: 90, quarantined: 0, lackedByCover: 0, missing: 0 };
   const list = listWith();
   const after = (counted: { rows: number; at: number } | null, countAsked: boolean, lackedByCover = 0) =>
-    hiddenRows(list, { counted, countAsked, countJudged: false }, { ...held, lackedByCover });
+    hiddenRows(list, { counted, countAsked, countJudged: false, since: 0 }, { ...held, lackedByCover });
   expect([after(null, false), after(null, false, 1), after(null, true, 1)]).toEqual(['none', 'ask again', 'none']);
   expect(after({ rows: 100, at: 1 }, true)).toMatchObject([{ trait: 'undated' }]);
   // The only window was read at 1.
@@ -49,7 +49,7 @@ describe('a list in the order of ids that counts more rows than its pages showed
     const entries = new Map(parts.map(part => [sliceText(part.slice), part]));
     return { ...listWith(), job: products, profile, strategy: strategyFor(profile, products), entries };
   };
-  const TASK = { counted: null, countAsked: true, countJudged: false };
+  const TASK = { counted: null, countAsked: true, countJudged: false, since: 1 };
   /** Of the stored rows, 5 are missing; one record is in quarantine. */
   const judge = (list: List, stored: number, task: Partial<typeof TASK> = {}, lackedByCover = 0) =>
     hiddenRows(list, { ...TASK, ...task }, { rows: stored, quarantined: 1, lackedByCover, missing: 5 });
@@ -86,7 +86,8 @@ describe('a list in the order of ids that counts more rows than its pages showed
     const doubted = listById('doubted once: id ..');
     expect(mayHideRows({ ...doubted, total: 90 })).toBe(true);
     expect(learnt(doubted, 98)).toEqual([open, ['counts', 'doubted twice: id ..']]);
-    expect(learnt(doubted, 98, { countJudged: true })).toEqual([open]);
+    // It was judged before, or not all rows were read for this task.
+    for (const task of [{ countJudged: true }, { since: 2 }]) expect(learnt(doubted, 98, task)).toEqual([open]);
     expect(learnt(listById('doubted twice: id ..'), 98)).toEqual([open, ['counts', 'unreliable']]);
     expect(mayHideRows(listById('unreliable'))).toBe(false);
   });
@@ -109,6 +110,8 @@ describe('a list in the order of ids that counts more rows than its pages showed
     expect(learnt(doubted({ dueReason: 'cut off' }, {}), 104)).toBe('none');
     const agreed = ['end', expect.stringContaining('"verdict":"agreed"')];
     expect(learnt(doubted({}, { verdict: 'open' }), 104)).toEqual([agreed, ['counts', 'agree']]);
+    // A count below the rows does not agree.
+    expect(learnt(doubted({}, { verdict: 'open' }), 105)).toBe('none');
     // It may be cut off.
     expect(learnt(doubted({}, { verdict: 'open', suspect: 100 }), 104)).toEqual([['counts', 'agree']]);
   });
