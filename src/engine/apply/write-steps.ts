@@ -13,7 +13,7 @@ import { countsOf, remember, type TransactionEffects } from '../conclude/transac
 import { groupBy } from '../group-by.ts';
 import type { Observation } from '../profile/observation.ts';
 import { contradictsAddress } from '../profile/observe-address.ts';
-import { type Committed, type Step, shownBy, showsNewest, startOf } from '../read/step.ts';
+import { type Committed, type Step, showsNewest, startOf } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import { type Judge, type WrittenRows, writeOrSetAside } from './write-or-set-aside.ts';
@@ -27,7 +27,7 @@ export async function writeSteps(
 ): Promise<Map<Step, Committed>> {
   const results = new Map<Step, Committed>();
   const given = await rereadWhereOther(tx, effects, steps);
-  for (const step of given) for (const key of shownBy(step)) effects.shown.add(key);
+  effects.steps.push(...given);
   for (const step of given) await rememberStep(tx, effects, step);
   // The writes of a task that only compares are rolled back; the other steps are written together.
   for (const [reportOnly, group] of groupBy(given, step => step.task.reportOnly)) {

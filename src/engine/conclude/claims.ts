@@ -43,12 +43,9 @@ export const rowClaims = (row: MissingRow): RowClaims => ({
   readings: row.readings,
 });
 
-/** How many of these missing rows a cover has lacked since. `by`: those that are confirmed so. */
-export function lackedByCover(
-  list: List,
-  missing: readonly MissingRow[],
-  by: readonly Confirmation[] = ['cover'],
-): number {
+/** How many of these missing rows a cover has lacked since, and nothing else confirms. A cover of ids shows each row's neighbours, too. */
+export function lackedByCover(list: List, missing: readonly MissingRow[]): number {
+  const by: readonly Confirmation[] = list.strategy.partition === 'id' ? ['cover', 'neighbours'] : ['cover'];
   const doubted = missing.some(row => isInDoubt(row, list.strategy));
   const claims: ListClaims = { ...UNCOVERED, coveredSince: coveredSince(list), doubted };
   const isLacked = (row: MissingRow) =>

@@ -4,6 +4,7 @@ import type { Transaction } from '../../warehouse/database/database.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { BELIEVED_AFTER, deleteRows, type RowLossLimit, readRowLossLimit } from '../../warehouse/rows/delete-rows.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
+import { shownBy } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
@@ -17,7 +18,8 @@ export async function remove(
   keys: readonly string[],
   counts: Counts,
 ): Promise<void> {
-  const { resource, shown } = effects;
+  const { resource, steps } = effects;
+  const shown = new Set(keys.length > 0 ? steps.flatMap(shownBy) : []);
   const gone = keys.filter(key => !shown.has(key));
   const result = await deleteRows(tx, resource.table, placeOf(resource), gone, {
     runId: task.runId,

@@ -1,6 +1,6 @@
 import { stampMs } from '../../clock.ts';
 import { isContentKey } from '../../source/paging/row-key.ts';
-import type { Transaction } from '../../warehouse/database/database.ts';
+import type { Db, Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { listMissing, type MissingRow, markMissing, missingAmong } from '../../warehouse/rows/missing-rows.ts';
@@ -8,6 +8,7 @@ import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { type Compared, compareRows, countRows } from '../../warehouse/rows/stored-rows.ts';
+import type { Accounted } from '../coverage/hidden-rows.ts';
 import { coveredSince, oldestProof, partition, unfilteredSince } from '../coverage/list.ts';
 import { partsIn, type StoredCount } from '../coverage/prove.ts';
 import { asksBeside, unreadBeside } from '../coverage/targeted.ts';
@@ -122,13 +123,12 @@ export async function settleCount(
   task: Task,
   { counted, at }: { readonly counted: number; readonly at: number },
 ): Promise<void> {
-  const { resource } = effects;
+  const resource = resourceIn(effects);
   const missing = (await listMissing(tx, placeOf(resource), resource.table, resource.strategy)).length;
-  const since = coveredSince(resourceIn(effects)) ?? undefined;
-  const { left } = await countOf(tx, resource, task, { counted, missing, ...(since !== undefined && { since }) });
+  const { left } = await countOf(tx, resource, task, { counted, missing });
   if (counted > left) return;
   effects.afterCommit.push(() => {
-    resource.accountedAt = at;
+    effects.resource.accountedAt = at;
   });
 }
 
@@ -174,7 +174,7 @@ export async function settleCovered(
   if (since === null) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
   const isCounted = counted !== null && missing.length > 0;
-  const count = isCounted ? await countOf(tx, resource, task, { counted, missing: missing.length, since }) : null;
+  const count = isCounted ? await countOf(tx, resource, task, { counted, missing: missing.length }) : null;
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, unfilteredSince: unfilteredSince(resource), count, doubted };
   const isGone = (row: MissingRow) =>
@@ -204,15 +204,21 @@ export async function settleReplaced(
   );
 }
 
-/** A record that the cover showed and that is in quarantine without a row is one of those that the source counts. */
 async function countOf(
   tx: Transaction,
   resource: Resource,
   task: Task,
-  { counted, missing, since }: { counted: number; missing: number; since?: number },
+  { counted, missing }: { counted: number; missing: number },
 ): Promise<Count> {
-  const { table } = resource;
-  const { rows } = await countRows(tx, table, null);
-  const quarantined = resource.quarantined ? await countQuarantined(tx, placeOf(resource), table, since) : 0;
+  const { rows, quarantined } = await countStored(tx, resource);
   return { counted, countedBefore: task.state.counted?.rows ?? null, left: rows + quarantined - missing };
+}
+
+/** How many of the rows that the source counts are here. A record that the cover showed and that is in quarantine without a row is one of them. */
+export async function countStored(db: Db, resource: Resource): Promise<Pick<Accounted, 'rows' | 'quarantined'>> {
+  const { table } = resource;
+  const { rows } = await countRows(db, table, null);
+  const since = coveredSince(resource) ?? undefined;
+  const quarantined = resource.quarantined ? await countQuarantined(db, placeOf(resource), table, since) : 0;
+  return { rows, quarantined };
 }

@@ -4,6 +4,7 @@ import { type Counts, noCounts } from '../../warehouse/ledgers/runs.ts';
 import type { CoverageChange } from '../coverage/prove.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
+import type { Step } from '../read/step.ts';
 import { adopt, type Resource } from '../resource.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
@@ -18,8 +19,8 @@ export interface TransactionEffects {
   /** Slices of which `entries` may differ from those of the resource. */
   readonly touched: Set<string>;
   readonly readings: Record<string, ReadingState>;
-  /** Keys that any answer of the transaction shows: of two that disagree, the other may be the older. */
-  readonly shown: Set<string>;
+  /** The answers of the transaction: of two that disagree of a row, the other may be the older. */
+  readonly steps: Step[];
   /** What was observed of the list, by its trait. */
   readonly learnt: Map<string, Observation>;
   readonly counts: Map<Task, Counts>;
@@ -34,7 +35,7 @@ export const beginEffects = (resource: Resource, log: Log): TransactionEffects =
   entries: new Map(resource.entries),
   touched: new Set(),
   readings: { ...resource.cursor.readings },
-  shown: new Set(),
+  steps: [],
   learnt: new Map(),
   counts: new Map(),
   events: [],

@@ -4,14 +4,13 @@ import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { failEndedRun, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
 import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import { forgetLackedBy, listMissing } from '../../warehouse/rows/missing-rows.ts';
-import { countQuarantined } from '../../warehouse/rows/quarantine.ts';
-import { countByDay, countRows } from '../../warehouse/rows/stored-rows.ts';
+import { countByDay } from '../../warehouse/rows/stored-rows.ts';
 import { single } from '../agenda/choice.ts';
 import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
 import { lackedByCover } from '../conclude/claims.ts';
+import { countStored } from '../conclude/settle-missing.ts';
 import { type Accounted, countedBy, hiddenRows } from '../coverage/hidden-rows.ts';
-import { coveredSince } from '../coverage/list.ts';
 import { dueAfterFailure } from '../coverage/prove.ts';
 import { isUnreliable } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
@@ -245,18 +244,11 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   }
 }
 
-/** How rows are confirmed of which a cover tells whether they are there: each of its answers shows all ids of its range. */
-const CONFIRMED = { date: ['cover'], id: ['cover', 'neighbours'], whole: ['cover'] } as const;
-
-async function accountedRows({ database: { kysely } }: Engine, resource: Resource): Promise<Accounted> {
-  const { table } = resource;
-  const { rows } = await countRows(kysely, table, null);
-  const since = coveredSince(resource) ?? undefined;
-  const quarantined = resource.quarantined ? await countQuarantined(kysely, placeOf(resource), table, since) : 0;
+async function accountedRows({ database }: Engine, resource: Resource): Promise<Accounted> {
+  const missing = resource.missing ?? [];
   return {
-    rows,
-    quarantined,
-    lackedByCover: lackedByCover(resource, resource.missing ?? [], CONFIRMED[resource.strategy.partition]),
-    missing: resource.missing?.length ?? 0,
+    ...(await countStored(database.kysely, resource)),
+    lackedByCover: lackedByCover(resource, missing),
+    missing: missing.length,
   };
 }

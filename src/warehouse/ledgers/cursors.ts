@@ -123,8 +123,8 @@ export interface CursorMove {
 }
 
 /**
- * CTEs that store the seen keys, too, with `locked` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the clock shows at least
- * `latest`, in epoch ms) and `moved` (the new `version` of each; none unless `ours` holds).
+ * CTEs that end in `locked` (the cursors that nobody else has moved), `ours` (`now`, and `holds`: those are all, and the clock shows at least
+ * `latest`, in epoch ms), those of the seen keys, and `moved` (the new `version` of each; none unless `ours` holds).
  */
 export function cursorCtes(source: string, cursors: readonly CursorMove[], latest: number): RawBuilder<unknown> {
   const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
@@ -146,7 +146,7 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
     ours as materialized (
       select now, cursors = ${cursors.length} and ${epochMs('now')} >= ${Math.floor(latest)} as holds
       -- The clock is read once all are locked.
-      from (select count(*) as cursors, sluice.now() as now from locked) seen),
+      from (select count(*) as cursors, sluice.now() as now from locked) counted),
     ${seenKeysCtes(source, cursors.flatMap(seenMoves))}
     moved as (
       update sluice.cursors c
