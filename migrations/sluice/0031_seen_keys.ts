@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 
-// Written with the cursor, the keys that a reading has seen cost more than all else that a commit writes: each wrote those of all readings of its
-// list again. Of a whole list, they were kept apart before, one by one; readings under way begin again.
+// Written with the cursor, the keys of all readings of a list were written again by each commit; those of a whole list were kept apart, one by one.
+// Readings under way begin again.
 // Unlogged: if a crash of Postgres empties it, the readings only begin again.
 export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create unlogged table sluice.seen_keys (
