@@ -1,6 +1,6 @@
 import type { Meta } from '../../source/paging/page-count.ts';
 import type { Observation } from './observation.ts';
-import { type AskedDays, daysText } from './observe-filter.ts';
+import { type AskedDays, daysText, isHalfOpen } from './observe-filter.ts';
 import type { SourceProfile } from './source-profile.ts';
 
 /** The source's own count of a list, as far as it is believed. Pages that count no rows end no list. */
@@ -37,17 +37,19 @@ const LEAST_ROWS = 20;
 
 /**
  * Two windows without a common day cannot each hold nearly as many rows as a window around both: the source counts without the
- * filter. One window alone may have grown since the other was counted.
+ * filter. One window alone may have grown since the other was counted. A filter that was not applied was not counted by either: a source that
+ * needs both dates counted the whole list where it got one.
  */
 export function observeCounts(
-  { counts }: SourceProfile,
+  { counts, needsBothDates }: SourceProfile,
   known: readonly CountedWindow[],
   window: CountedWindow,
 ): Observation[] {
   if (counts === 'unfiltered' || isUnreliable(counts)) return [];
-  for (const outer of known) {
+  const filtered = needsBothDates ? known.filter(({ asked }) => !isHalfOpen(asked)) : known;
+  for (const outer of filtered) {
     if (outer.total < LEAST_ROWS || !contains(outer, window)) continue;
-    const other = known.find(
+    const other = filtered.find(
       each =>
         each !== outer &&
         contains(outer, each) &&

@@ -53,6 +53,14 @@ test('windows without a common day that hold more than one around both show that
   expect(observeCounts(UNKNOWN, [few, { ...first, total: 12 }], { ...next, total: 12 })).toEqual([]);
 });
 
+test('a window that was asked for by one date says nothing of the count where the source needs both', () => {
+  // The newest rows came first and lay within the window, though the filter was not applied.
+  const windows = [all, window('2026-01-31', null, 250)];
+  const closed = window('1902-01-01', '2026-01-01', 240);
+  expect(observeCounts(UNKNOWN, windows, closed)).toMatchObject([{ trait: 'counts', value: 'unfiltered' }]);
+  expect(observeCounts({ ...UNKNOWN, needsBothDates: true }, windows, closed)).toEqual([]);
+});
+
 test('a count that ignores filters, and is wrong for the whole list, too, is not believed any more', () => {
   const doubt = doubtCounts({ ...UNKNOWN, counts: 'unfiltered' }, 'id ..0', 342) as Observation;
   expect(doubt.value).toBe('unfiltered, unreliable');
