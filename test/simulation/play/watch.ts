@@ -112,10 +112,11 @@ export function createWatch(
     }
   }
 
-  /** Rows deleted before they left the source, lost history, and rows that a cursor has passed but that are not stored. One statement, because it runs after every commit. */
+  /** Rows deleted before they left the source, lost history, and rows that a cursor has passed but that are not stored. One statement, and
+   * a prepared one, because it runs after every commit. */
   const deletedOrUnstored = [
     `select 'deleted' as what, resource, key, at from public.deletions
-      where key not like '#%' and resource <> 'financial_summaries'`,
+      where key not like $1 and resource <> 'financial_summaries'`,
     `select 'history', resource, key, 'infinity' from public.lost_history`,
     ...watched.map(
       table => `select 'unstored', k.resource, k.key, 'infinity'
@@ -133,6 +134,7 @@ export function createWatch(
     again = false;
     const { rows } = await database.query<{ what: keyof typeof VIOLATIONS; resource: string; key: string; at: number }>(
       deletedOrUnstored,
+      ['#%'],
     );
     const removed = removedRows(sandbox);
     for (const { what, resource, key, at } of rows) {
