@@ -58,7 +58,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length + nulls.length;
     const counts = {
       matching: found.length,
-      counted: countOf(JSON.stringify(filter), found.length),
+      counted: countOf(JSON.stringify(filter), found.length) + (variants.estimates === 'yes' ? estimateError(salt) : 0),
       unfiltered: variants.totals === 'unfiltered' ? countOf('', unfiltered()) : found.length,
     };
     const isOfCustomer = listShapes[resource].owner === 'customer_id' && isByOwner(filter);
@@ -96,6 +96,9 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     return rowList(sent.count, index => rows[index] ?? null, meta, formOf(variants));
   };
 }
+
+/** Of the nth request. */
+const estimateError = (nth: number): number => 1 + ((nth * 7) % 11);
 
 function noRows(form: Exclude<Variants['empty-form'], 'list'>): Response {
   if (form === 'message') return failure(200, 'No records found');

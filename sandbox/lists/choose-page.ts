@@ -34,7 +34,8 @@ export function choosePage(
   if (page > last && variants['behind-end'] === 'first-page') page = 1;
   if (page > last && variants['past-end'] === '404') return { kind: 'not found' };
   if (page > last && variants['past-end'] === 'last-page') page = last;
-  const from = Math.min(total, (page - 1) * limit);
+  const isHidden = variants['long-pages'] === 'empty' && requested > limit && variants['limit-max'] !== 'ignored';
+  const from = isHidden ? total : Math.min(total, (page - 1) * limit);
   const counted = countRows(known === matching ? total : known, unfiltered, variants.totals);
   const pages = Math.max(1, Math.ceil(counted / limit));
   const written = (count: number) => writeCount(count, variants['count-values']);

@@ -132,6 +132,16 @@ export const variantPoints = {
     },
     'none',
   ),
+  estimates: point(
+    'Whether total_records and total_pages are exact.',
+    { no: 'they are', yes: 'they are estimates, up to 11 rows too high and others in each answer' },
+    'no',
+  ),
+  'long-pages': point(
+    'What a `limit` above a maximum that others are clamped to shows.',
+    { clamped: 'as many rows as the maximum', empty: 'no row, and the count' },
+    'clamped',
+  ),
   visible: point(
     'Which rows the key may see.',
     { all: 'all', half: 'rows with an even id', none: 'none (every list is empty)' },

@@ -67,6 +67,8 @@ const NEVER_CHECKED: Record<string, string> = {
   drafts: 'no two answers tell it',
   'behind-end': 'the point past-end asks for the same page',
   'count-age': 'the list would have to change meanwhile',
+  estimates: 'a count that is too high tells as much: the point totals',
+  'long-pages': 'limits are asked for only where they show rows',
   pages: 'a count that is too high tells as much: the point totals',
   'most-rows-of': 'the point most-rows names the lists',
   'new-ids': 'the newest record would have to be deleted',

@@ -1,5 +1,5 @@
 import { countsAfterCover } from '../../src/engine/coverage/hidden-rows.ts';
-import { pageSize, partition, watched } from '../../src/engine/coverage/list.ts';
+import { type List, pageSize, partition, watched } from '../../src/engine/coverage/list.ts';
 import { partsIn } from '../../src/engine/coverage/prove.ts';
 import { confirmsByWatched, unreadBeside } from '../../src/engine/coverage/targeted.ts';
 import { isIdOrdered } from '../../src/engine/profile/strategy.ts';
@@ -17,6 +17,7 @@ import { listOf, type RecordedConclusion, type RecordedEntry, type RecordedPlan 
  * - What all windows of a counted list lacked was concluded by reading one of them once more. Now the count concludes.
  * - The neighbours of a missing row were asked at once. Now the newest end comes first, where nothing is counted and it was not read since.
  * - Windows were gathered into several pages where no count and no order could make these add up. Now they fit into one.
+ * - Where nothing counts a list in the order of ids, its neighbours confirmed a missing row. Now a cover does: rows may be moved by hand.
  * - One turn in five read the oldest slice and another the best one although some were never read. Now those come first.
  */
 export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
@@ -34,6 +35,8 @@ export function isDecidedOtherwise(recorded: RecordedPlan): boolean {
   if (isChoice && next.slice !== 'newest' && recorded.settled.includes('confirm cover') && countsAfterCover(known))
     return true;
   const missing = recorded.missing ?? [];
+  const isBeside = isChoice && missing.some(({ key }) => next.slice === `id ${key}..${key}`);
+  if (missing.length > 0 && isBeside && wasConfirmedByNeighbours(known)) return true;
   const isConfirmed = recorded.settled.some(text => missing.some(({ key }) => text === `confirm ${key}`));
   const asksNewest = missing.some(row => ['newest', 'id'].includes(unreadBeside(known, row)?.by ?? ''));
   if (isConfirmed && asksNewest) return true;
@@ -73,14 +76,18 @@ export function showsLastDayInPart({ step: { end }, io }: RecordedConclusion): b
   return days.length >= 2 && days.slice(0, 2).every(each => each.includes(last));
 }
 
+const wasConfirmedByNeighbours = ({ profile, strategy }: Pick<List, 'profile' | 'strategy'>): boolean =>
+  strategy.confirmation === 'cover' && isIdOrdered(profile) && profile.paging === 'until empty';
+
 /**
- * Rows were deleted because all windows lacked them. The recorder's engine believed that; now the list itself has to agree, by its count or by what it
- * shows, as a date filter may leave rows out.
+ * Rows were deleted because all windows lacked them, or where nothing counts the list, because their neighbours did. The recorder's engine believed
+ * that; now the list itself has to agree, by its count or by what it shows: a date filter may leave rows out, and a row may have been moved by hand.
  */
-export function deletesByWindows({ list, io }: RecordedConclusion): boolean {
-  const { strategy } = listOf(list);
+export function deletesTooSoon({ list, io }: RecordedConclusion): boolean {
+  const known = listOf(list);
   const deletes = io.some(([name, args]) => name === 'deleteRows' && (args as [string[]])[0].length > 0);
-  return deletes && strategy.partition === 'date' && strategy.confirmation === 'cover';
+  const byWindows = known.strategy.partition === 'date' && known.strategy.confirmation === 'cover';
+  return deletes && (byWindows || wasConfirmedByNeighbours(known));
 }
 
 /** The watched values that a sync left out, by their text. Where these have a say in deletions, it reads them now. */

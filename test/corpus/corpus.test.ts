@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import {
-  deletesByWindows,
+  deletesTooSoon,
   isDecidedOtherwise,
   isLeftToSlots,
   isUnprovenBody,
@@ -38,7 +38,7 @@ test.each([
 ] as const)('%s: every recorded decision on %s is decided as before', (kind, _what, least) => {
   const isLeftOut = (each: Recorded) =>
     (each.d === 'choose' && isDecidedOtherwise(each)) ||
-    (each.d === 'conclude' && (isUnprovenBody(each) || showsLastDayInPart(each) || deletesByWindows(each)));
+    (each.d === 'conclude' && (isUnprovenBody(each) || showsLastDayInPart(each) || deletesTooSoon(each)));
   const recorded = decisions.filter(each => each.d === kind && !isLeftOut(each));
   expect(recorded.length).toBeGreaterThan(least);
   for (const each of recorded) {

@@ -3,6 +3,7 @@ import { isNumberedKey, isUnreadableKey } from '../../source/paging/row-key.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, noteShown, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
+import { seeAnew } from '../../warehouse/rows/quarantine.ts';
 import { compareRows, countEach, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { pageSize, partition } from '../coverage/list.ts';
@@ -122,7 +123,7 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
     case 'larger':
       return changeCoverage(effects, growParts(resourceIn(effects), slice, end.total));
     case 'unproven': {
-      const { startedAt, givenUp, miscounted, rows } = end;
+      const { startedAt, givenUp, miscounted, miscountedRows, rows } = end;
       // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
       const targeted = { kind: 'targeted', complete: false, startedAt } as const;
       if (
@@ -137,11 +138,11 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       }
       // The reading may have proven some of its parts.
       const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
-      if (miscounted !== undefined)
-        effects.events.push([task, { kind: 'miscounted', slice: sliceText(slice), by: miscounted }]);
+      for (const by of [miscounted, miscountedRows])
+        if (by !== undefined) effects.events.push([task, { kind: 'miscounted', slice: sliceText(slice), by }]);
       const slices = [slice, ...parts.map(part => part.slice)].map(sliceText);
       // Where one count was wrong again and again, others of the list are not worth as many tries: they are judged at the end of the task.
-      const isHopeless = miscounted !== undefined && steadyMiscount(task.state) !== null;
+      const isHopeless = (miscounted ?? miscountedRows) !== undefined && steadyMiscount(task.state) !== null;
       if (givenUp || isHopeless) effects.events.push([task, { kind: 'given up', slices }]);
       if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
       if (task.reportOnly) return;
@@ -243,6 +244,7 @@ async function settleSeen(
 ): Promise<void> {
   const { resource, task, slice, rows } = step;
   const found = await (staysMissing(resource, slice) ? noteShown : unmarkMissing)(tx, placeOf(resource), shown);
+  if (found.some(({ unreadable }) => unreadable)) await seeAnew(tx, placeOf(resource), startOf(step));
   const seen = found.map(({ key, slice, since, readings = 1 }): SeenAgain => {
     const at = stampMs(rows.find(row => row.key === key)?.readAt ?? since);
     return { key, slice, since: stampMs(since), readings, changed: changed.has(key), at };

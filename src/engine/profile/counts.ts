@@ -90,10 +90,11 @@ export const countAgrees = (slice: string): Observation => ({
 });
 
 /**
- * The count of a slice was off by the same number again and again, or that of a list in the order of ids by what no reading shows. The third task
- * that finds this believes the rows; so does the first where the count was found to ignore the filter.
+ * The count of a slice was off by the same number again and again, or that of a list in the order of ids by what no reading shows; or it did not fit
+ * the same rows again and again (`by`: a digest), such as one that is estimated anew each time. The third task that finds this believes the rows; so
+ * does the first where the count was found to ignore the filter.
  */
-export function doubtCounts({ counts }: SourceProfile, slice: string, by: number): Observation | null {
+export function doubtCounts({ counts }: SourceProfile, slice: string, by: number | string): Observation | null {
   if (isUnreliable(counts)) return null;
   const value =
     counts === null
@@ -103,6 +104,6 @@ export function doubtCounts({ counts }: SourceProfile, slice: string, by: number
         : counts === 'unfiltered'
           ? 'unfiltered, unreliable'
           : 'unreliable';
-  const evidence = `the count of "${slice}" was off by ${by} again and again`;
-  return { trait: 'counts', value, evidence };
+  const what = typeof by === 'number' ? `was off by ${by}` : 'differed from its rows, which stayed the same,';
+  return { trait: 'counts', value, evidence: `the count of "${slice}" ${what} again and again` };
 }

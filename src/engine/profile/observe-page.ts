@@ -68,7 +68,11 @@ function observeRefusal({ pageSize, mostAccepted }: SourceProfile, { refused, li
 }
 
 /** `filled`: a page that is known to have been full. */
-function observePageSize(profile: SourceProfile, page: ObservedPage, filled: ObservedPage | null): Observation[] {
+export function observePageSize(
+  profile: SourceProfile,
+  page: ObservedPage,
+  filled: ObservedPage | null,
+): Observation[] {
   const known = profile.pageSize;
   if (page.refused === 'more' && known === null) {
     const evidence = `the source accepts at most ${page.limit} rows a page`;

@@ -1,6 +1,7 @@
 import { type Job, slicingOf } from '../job.ts';
 import { lengthInDays } from '../slices/date-windows.ts';
 import type { DateSlice, Slice } from '../slices/slice.ts';
+import { isUnreliable } from './counts.ts';
 import { isIdOrder } from './list-end.ts';
 import type { Edge } from './observation.ts';
 import { sortKeys } from './observe-order.ts';
@@ -88,9 +89,11 @@ function confirmationFor(profile: SourceProfile, job: Job, partition: Strategy['
   if (slicingOf(job, 'one') && !profile.hidesDeletion) return 'address';
   if (relatedBy(profile, job) !== null) return 'value';
   const showsIds = profile.ids !== 'no' && !isSingleBody(profile) && !mayLeaveGaps(profile);
+  // Where nothing counts the list, a row may have another place in it by what it does not show, such as one that people drag.
+  const isCounted = profile.paging !== 'until empty' && !isUnreliable(profile.counts);
   // What the windows of a list show may lie behind the end of the list itself.
   const showsEnd = partition !== 'date' || profile.end === null || profile.end.verdict === 'agreed';
-  return isOrderedByIdOnly(profile, job) && showsIds && showsEnd ? 'neighbours' : 'cover';
+  return isOrderedByIdOnly(profile, job) && showsIds && showsEnd && isCounted ? 'neighbours' : 'cover';
 }
 
 /** No edit moves a row out of the order of ids: neither the moment of the edit nor the value of any field gives it another place. */

@@ -43,7 +43,13 @@ export function endOf(plan: PageReading, outcome: ReadingOutcome, startedAt: str
       // Further passes would prove nothing either.
       return { ...unproven(reasonOf(outcome), startedAt), givenUp: true };
     case 'count differs':
-      return { ...unproven(reasonOf(outcome), startedAt), miscounted: outcome.counted - outcome.shown };
+      return {
+        ...unproven(reasonOf(outcome), startedAt),
+        miscounted: outcome.counted - outcome.shown,
+        miscountedRows: outcome.rows,
+      };
+    case 'unsteady':
+      return { ...unproven(reasonOf(outcome), startedAt), miscountedRows: outcome.rows };
     default:
       return unproven(reasonOf(outcome), startedAt);
   }

@@ -95,6 +95,8 @@ export type End =
       readonly startedAt: string;
       /** The source counted so many rows more than it showed; negative if fewer. */
       readonly miscounted?: number;
+      /** What tells the rows that its count did not fit from others: a digest, or their place. */
+      readonly miscountedRows?: string;
       /** The rows of a slice that may have been cut off. */
       readonly rows?: number;
       /** The same task would fail again. */

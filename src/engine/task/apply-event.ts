@@ -3,7 +3,7 @@ import type { Choice } from '../agenda/choice.ts';
 import type { Counted } from '../coverage/hidden-rows.ts';
 import { uncovered } from '../slices/id-ranges.ts';
 import { type Slice, sliceText } from '../slices/slice.ts';
-import { MOST_TRIES, NEW_STATE, type TaskState } from './task-state.ts';
+import { type Miscount, MOST_TRIES, NEW_STATE, type TaskState } from './task-state.ts';
 
 /** What a sync may read again: everything, or what so many requests pay for; null: nothing, as nothing is left of the limit. */
 export type Share = 'everything' | number | null;
@@ -70,9 +70,9 @@ export const EVENTS = {
   proven: ({ tries }, { slices }: Slices) => ({
     tries: new Map([...tries].filter(([slice]) => !slices.includes(slice))),
   }),
-  /** The source counted `by` rows more or fewer in a slice than it showed. */
-  miscounted: ({ miscounts }, { slice, by }: { readonly slice: string; readonly by: number }) => {
-    const counts = miscounts.get(slice) ?? new Map<number, number>();
+  /** The count of a slice did not fit the rows that it showed. `by`: how many more it counted, or a digest of these rows. */
+  miscounted: ({ miscounts }, { slice, by }: Miscount) => {
+    const counts = miscounts.get(slice) ?? new Map<Miscount['by'], number>();
     return { miscounts: new Map(miscounts).set(slice, new Map(counts).set(by, (counts.get(by) ?? 0) + 1)) };
   },
   /** What the task shows of the list's counts is about to be stored. */

@@ -27,8 +27,8 @@ export interface TaskState extends TaskProgress {
   readonly doubts: ReadonlyMap<string, number>;
   /** First and last days of windows that lacked rows of them when they were asked for by just their days; see `edgeText`. */
   readonly doubtedEdges: ReadonlySet<string>;
-  /** By how many rows the count of a slice was off, and in how many answers each time, by slice text. */
-  readonly miscounts: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** By how many rows the count of a slice was off, or which rows it did not fit, and in how many readings each time, by slice text. */
+  readonly miscounts: ReadonlyMap<string, ReadonlyMap<Miscount['by'], number>>;
   /** What the task found of the source's counts was stored: another finding is left to the next task. */
   readonly countJudged: boolean;
 }
@@ -52,11 +52,17 @@ export const NEW_STATE: TaskState = {
 export const phaseOf = ({ closed, failure, presence }: TaskState): 'open' | 'unanswered' | 'absent' | 'ending' =>
   closed !== null || isKind(failure, 'unavailable', 'failed') ? 'ending' : presence === 'assumed' ? 'open' : presence;
 
+/** A count that does not fit its slice: `by` so many rows, or, as a digest, these rows. */
+export interface Miscount {
+  readonly slice: string;
+  readonly by: number | string;
+}
+
 /**
- * A slice whose count was off by the same number again and again. A reading may try several addresses, each with a number of its
- * own.
+ * A slice whose count was off by the same number again and again, or which showed the same rows again and again, whatever it counted. A reading may
+ * try several addresses, each with a number of its own.
  */
-export function steadyMiscount({ miscounts }: TaskState): { slice: string; by: number } | null {
+export function steadyMiscount({ miscounts }: TaskState): Miscount | null {
   for (const [slice, counts] of miscounts)
     for (const [by, times] of counts) if (times >= MOST_TRIES) return { slice, by };
   return null;

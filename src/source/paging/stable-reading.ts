@@ -76,9 +76,9 @@ export type ReadingOutcome =
   | { readonly kind: 'complete'; readonly reached: Reached | null }
   | { readonly kind: 'cut'; readonly total: number | null; readonly shown: number }
   | { readonly kind: 'capped'; readonly rows: number }
-  /** The count moved. */
-  | { readonly kind: 'unsteady' }
-  | { readonly kind: 'count differs'; readonly counted: number; readonly shown: number }
+  /** The count moved. `rows`: a digest of those shown. */
+  | { readonly kind: 'unsteady'; readonly rows: string }
+  | { readonly kind: 'count differs'; readonly counted: number; readonly shown: number; readonly rows: string }
   /** No two passes agreed. */
   | { readonly kind: 'never stable' }
   | { readonly kind: 'too many pages'; readonly pages: number };
@@ -182,8 +182,8 @@ export function readPage(
 /** A page that the count promised has no rows. */
 const lacking = ({ pager: { steady, totalRecords, seen } }: Reading): ReadingOutcome =>
   steady && totalRecords !== null
-    ? { kind: 'count differs', counted: totalRecords, shown: seen.size }
-    : { kind: 'unsteady' };
+    ? { kind: 'count differs', counted: totalRecords, shown: seen.size, rows: digestOf(seen) }
+    : { kind: 'unsteady', rows: digestOf(seen) };
 
 /** What follows from the last page of a pass: the reading ends, or goes over all pages again. */
 export function endPass(
@@ -258,13 +258,14 @@ function comparePasses(
 function outcomeAtEnd(reading: Reading, context: ReadingContext): ReadingOutcome {
   const { steady, seen, totalPages, totalRecords, goesBehind } = reading.pager;
   // Rows behind a full last page came since the list was counted.
-  if (!steady || (goesBehind && totalRecords !== null && seen.size > totalRecords)) return { kind: 'unsteady' };
+  if (!steady || (goesBehind && totalRecords !== null && seen.size > totalRecords))
+    return { kind: 'unsteady', rows: digestOf(seen) };
   if (totalRecords === null || seen.size === totalRecords)
     return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading) };
   // Where equal dates come in no fixed order, rows slip between pages, but not within one.
   if ((totalPages ?? 1) > 1 && context.cutsIfCountDiffers && context.canCut)
     return { kind: 'cut', total: totalRecords, shown: seen.size };
-  return { kind: 'count differs', counted: totalRecords, shown: seen.size };
+  return { kind: 'count differs', counted: totalRecords, shown: seen.size, rows: digestOf(seen) };
 }
 
 const isId = (key: string): boolean => /^\d+$/.test(key);

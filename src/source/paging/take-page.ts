@@ -46,9 +46,10 @@ function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage
 }
 
 /** A full page does not end a counted list, as the count may be old: the page behind it does. */
-function goBehind(taken: TakenPage, { page, rows }: ListPage, { fullPage }: PageContext): TakenPage {
+function goBehind(taken: TakenPage, { page, rows }: ListPage, { fullPage, looksCut }: PageContext): TakenPage {
   const { pager, verdict } = taken;
-  const isOpen = verdict.kind === 'end of list' && pager.totalPages !== null && !pager.goesBehind && rows >= fullPage;
+  const isFull = rows >= fullPage || looksCut;
+  const isOpen = verdict.kind === 'end of list' && pager.totalPages !== null && !pager.goesBehind && isFull;
   return isOpen
     ? { ...taken, pager: { ...pager, totalPages: page + 1, goesBehind: true }, verdict: { kind: 'more' } }
     : taken;

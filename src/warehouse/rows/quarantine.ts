@@ -70,6 +70,17 @@ export async function lastFirstSeen(
 }
 
 /**
+ * Records without a readable id cannot be told apart. One of them was a row that an answer of `startedAt` shows again: what such records stand for
+ * now may be rows that were shown until then. SQL: the form of such keys is a pattern.
+ */
+export async function seeAnew(tx: Db, { source, resource }: Place, startedAt: string | null): Promise<void> {
+  await sql`update sluice.quarantine set first_seen = greatest(first_seen, coalesce(cast(${startedAt} as timestamptz), sluice.now()))
+    where source = ${source} and resource = ${resource} and resolved_at is null and key ~ '^[?][0-9a-f]{32}(/|$)'`.execute(
+    tx,
+  );
+}
+
+/**
  * Counts quarantined records without a stored row that were seen since `since` (epoch ms): a record that went bad keeps its last good row.
  * SQL: a table known at run time.
  */

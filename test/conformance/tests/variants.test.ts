@@ -48,7 +48,17 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'list-names=positions': 'such a list is read in any case',
   'list-names=ids': 'such a list is read in any case',
   ...Object.fromEntries(
-    ['empty-form', 'total-records', 'drafts', 'limit-values', 'pages', 'behind-end', 'count-age'].flatMap(point =>
+    [
+      'empty-form',
+      'total-records',
+      'drafts',
+      'limit-values',
+      'pages',
+      'behind-end',
+      'count-age',
+      'estimates',
+      'long-pages',
+    ].flatMap(point =>
       Object.keys(variantPoints[point as keyof typeof variantPoints].values).map(value => [
         `${point}=${value}`,
         'it is not checked',
@@ -194,6 +204,8 @@ test.for(['bearer', 'query'] as const)(
       'pages',
       'behind-end',
       'count-age',
+      'estimates',
+      'long-pages',
       'most-rows-of',
       'new-ids',
       'rate-length',

@@ -135,3 +135,24 @@ test.each(['meta', 'no-meta'] as const)(
     await sandbox.close();
   },
 );
+
+test('a row is not deleted where the record that cannot be read was another row before', async () => {
+  const sandbox = await openSandbox({ size: { ...SIZE, customers: 12 }, rateLimit: 0 });
+  const ids = [...sandbox.rows('invoices')].slice(20, 22).map(({ id }) => id);
+  let locked: number | undefined;
+  const url = await openProxy(sandbox, (answer, { path }) => {
+    if (path !== '/api/v2/invoices' || answer.status !== 200) return answer;
+    const data = answer.body.data.map((row: { id: number }) => (row.id === locked ? null : row));
+    return { status: 200, body: { ...answer.body, data } };
+  });
+  await withDatabase(async database => {
+    const engine = await openEngine(database, { ...sandbox, url }, { limit: 100_000, resources: ['invoices'] });
+    const [first, second] = ids;
+    for (locked of [undefined, undefined, first, first, second, second, second]) {
+      expect((await serveOrders(engine, 'sync', { whole: true })).map(({ state }) => state)).toEqual(['done']);
+      expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+    }
+    await engine.close();
+  });
+  await sandbox.close();
+});

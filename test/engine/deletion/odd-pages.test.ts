@@ -28,6 +28,10 @@ interface Paging {
   readonly refusesBehind?: boolean;
   /** More rows a page are refused. */
   readonly mostAccepted?: number;
+  /** Pages that are asked for with more rows show none. */
+  readonly mostShown?: number;
+  /** The number of the first page. Default: 1. */
+  readonly firstPage?: number;
   /** They show the first page. */
   readonly wrapsBehind?: boolean;
   /** Called once a page has been shown. */
@@ -60,6 +64,8 @@ async function withProducts(
     refusesBehind = false,
     wrapsBehind = false,
     mostAccepted = Number.POSITIVE_INFINITY,
+    mostShown = Number.POSITIVE_INFINITY,
+    firstPage = 1,
     shown = () => undefined,
   }: Paging,
   run: (sync: () => Promise<{ stored: number[]; complete: boolean; requests: number }>) => Promise<void>,
@@ -69,11 +75,11 @@ async function withProducts(
   const url = await openProxy(sandbox, (answer, { path, query }) => {
     if (path !== '/api/v2/products') return answer;
     requests++;
-    const page = Number(query.get('page') ?? 1);
+    const page = Number(query.get('page') ?? firstPage) - firstPage + 1;
     const wanted = Number(query.get('limit') ?? 20);
     if (wanted > mostAccepted) return { status: 422, body: { success: false, message: 'Too many' } };
     const limit = size(wanted);
-    const behind = places().slice((page - 1) * limit, page * limit);
+    const behind = wanted > mostShown ? [] : places().slice((page - 1) * limit, page * limit);
     const data = wrapsBehind && behind.length === 0 ? places().slice(0, limit) : behind;
     const total_records = count();
     shown(page);
@@ -348,3 +354,58 @@ test('a deleted row leaves a list in the order of ids, although rows are added b
     expect((await sync()).stored).not.toContain(151);
   });
 });
+
+test('rows behind a first page that shows more than its old count are read on the next page, and not deleted', async () => {
+  let live = products(1, 95).reverse();
+  let count = 95;
+  await withProducts({ places: () => live, count: () => count }, async sync => {
+    for (let times = 0; times < 3; times++) await sync();
+    // Somebody else has asked for the count a moment ago, and the page size is unknown: the list has always fitted on one page.
+    live = [...products(96, 103).reverse(), ...live];
+    for (count of [97, 100, 103]) expect((await sync()).stored).toHaveLength(103);
+  });
+});
+
+test('a list that was never read is complete only with what lies behind a page that is longer than its count', async () => {
+  await withProducts({ places: () => products(1, 103).reverse(), count: () => 97 }, async sync => {
+    expect(await sync()).toMatchObject({ complete: true, stored: { length: 103 } });
+  });
+});
+
+test('a row that somebody drags to the top while a list without a count is read is not deleted', async () => {
+  let live = products(1, 250);
+  let isDragged = true;
+  const drag = (page: number) => {
+    if (isDragged || page !== 1) return;
+    isDragged = true;
+    live = [product(150), ...live.filter(({ id }) => id !== 150)];
+  };
+  await withProducts({ places: () => live, count: () => null, shown: drag }, async sync => {
+    await sync();
+    live = live.map(row => (row.id === 220 ? product(220, 221) : row));
+    await sync();
+    isDragged = false;
+    for (let times = 0; times < 3; times++) expect((await sync()).stored).toHaveLength(250);
+    expect(isDragged).toBe(true);
+    live = live.filter(({ id }) => id !== 40);
+    for (let times = 0; times < 3; times++) await sync();
+    expect((await sync()).stored).toHaveLength(249);
+  });
+});
+
+test('a source that shows no row of a page longer than its maximum is asked for shorter ones', async () => {
+  await withProducts({ places: () => products(1, 80).reverse(), count: () => 80, mostShown: 100 }, async sync => {
+    expect(await sync()).toMatchObject({ complete: true, stored: { length: 80 } });
+  });
+});
+
+test.each([80, null])(
+  'a list whose pages are numbered from 0 is never complete without its first page (count: %s)',
+  async count => {
+    const paging = { places: () => products(1, 80).reverse(), count: () => count, firstPage: 0 };
+    await withProducts(paging, async sync => {
+      for (let times = 0; times < 4; times++)
+        expect(await sync()).toMatchObject({ complete: false, stored: { length: 0 } });
+    });
+  },
+);

@@ -363,6 +363,12 @@ test('a count is steadily wrong once it was off by the same number three times',
   expect(steadyAfter([A, 14], [A, 14], [A, 14])).toEqual({ slice: A, by: 14 });
 });
 
+test('a count is steadily wrong once it did not fit the same rows three times, whatever it was', () => {
+  const reading = (by: number) => [by, 'rows'].map(each => ({ kind: 'miscounted', slice: A, by: each }) as const);
+  expect(steadyMiscount(after([...reading(1), ...reading(9)]))).toBeNull();
+  expect(steadyMiscount(after([...reading(1), ...reading(9), ...reading(4)]))).toEqual({ slice: A, by: 'rows' });
+});
+
 test('readings that try two addresses find two numbers in turn', () => {
   const reading: [string, number][] = [
     [A, 14],

@@ -218,6 +218,8 @@ const ADDED: ReadonlySet<string> = new Set([
   'pages',
   'behind-end',
   'count-age',
+  'estimates',
+  'long-pages',
 ]);
 
 /** Points that play only where they are named, or by themselves: in the mix they would change the plans of older seeds and pairs. */

@@ -40,6 +40,12 @@ export const nothingAnswered = ({ job }: Resource): SluiceError =>
     status: 404,
   });
 
+/** Page 1 of the list is empty, though the list is not. */
+export const firstPageHidden = ({ job }: Resource): SluiceError =>
+  new SluiceError('failed', `${job.path} shows rows, but none of them on page 1.`, {
+    next: 'The source seems to count its pages from another number. Please report this, with the answer to page=0 if there is one.',
+  });
+
 export const listIsGone = ({ job }: Resource): SluiceError =>
   new SluiceError('failed', `The source has no ${job.path}.`, {
     next: 'Check the address in SOURCE_URL, and whether this installation offers the list.',

@@ -9,7 +9,7 @@ import { isSingleBody } from '../../profile/strategy.ts';
 import type { Resource } from '../../resource.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import { stopsSource, type Task } from '../../task/task.ts';
-import { nothingAnswered, orAbsent, unanswered } from './absent-list.ts';
+import { firstPageHidden, nothingAnswered, orAbsent, unanswered } from './absent-list.ts';
 import type { KnownAnswers, Recall } from './recall.ts';
 
 /** What readings need from the loop that runs them. */
@@ -78,6 +78,8 @@ interface PageRequest {
    * after the request. Otherwise the refusal is thrown.
    */
   readonly emptyAsOf?: string | undefined;
+  /** Without page and limit: what the source shows of itself. */
+  readonly bare?: true | undefined;
 }
 
 /** Page sizes to try in turn. */
@@ -107,11 +109,12 @@ export const withoutRows = (address: Pick<PageAnswer, 'page' | 'limit' | 'grante
 /** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
 export async function fetchPage(question: ListQuery, asked: PageRequest): Promise<PageAnswer> {
   const { resource } = question.task;
+  const { bare } = asked;
   let attempt: Attempt = { ...asked, patient: false, refusals: 0 };
   for (;;) {
     const { page, limit } = attempt;
     try {
-      return await fetchOnce(question, attempt, isHasty(attempt, asked));
+      return await fetchOnce(question, { ...attempt, bare }, isHasty(attempt, asked));
     } catch (cause) {
       const error = orAbsent(resource, cause);
       const next = afterError(error, attempt, asked);
@@ -164,12 +167,17 @@ function afterError(error: unknown, attempt: Attempt, asked: PageRequest): Attem
   return isHasty(attempt, asked) && isKind(error, 'unavailable') ? { ...attempt, patient: true } : null;
 }
 
-async function fetchOnce(question: ListQuery, { page, limit, refused }: Attempt, hasty: boolean): Promise<PageAnswer> {
-  const { reader, task, query, known: answers } = question;
+async function fetchOnce(
+  question: ListQuery,
+  { page, limit, refused, bare }: Attempt & Pick<PageRequest, 'bare'>,
+  hasty: boolean,
+): Promise<PageAnswer> {
+  const { reader, task, query } = question;
   const { resource } = task;
+  const answers = bare ? null : question.known;
   const before = answers?.at(page, limit);
   const recalled = answers ? { seed: answers.seed, digest: before?.digest } : undefined;
-  const { value: answer, release } = await request(question, { page, limit }, hasty, recalled);
+  const { value: answer, release } = await request(question, bare ? {} : { page, limit }, hasty, recalled);
   const { grantedAt, requests } = answer;
   const came = { grantedAt, requests, limit, page, refused, release };
   if (answer.kind === 'rows') {
@@ -208,7 +216,7 @@ const isFiltered = (query: ListQuery['query']): boolean => Object.keys(query).le
 /** `hasty`: give up after two attempts. */
 const request = (
   { reader, task, slice, query }: ListQuery,
-  ask: { page: number; limit: number },
+  ask: { page?: number; limit?: number },
   hasty: boolean,
   recalled?: Parameters<Client['list']>[4],
 ): Promise<{ value: ListAnswer; release: () => void }> =>
@@ -229,19 +237,39 @@ const request = (
   );
 
 /**
- * Fetches the first page of a reading, smaller if necessary. Repeats the request if the page is empty although rows are stored:
- * a faulty answer is likelier than the deletion of all rows at once. A 404 in place of rows has to be confirmed by other answers.
+ * Fetches the first page of a reading, smaller if necessary. If the page is empty although rows are stored, another answer has to be: a faulty one
+ * is likelier than the deletion of all rows at once. A 404 in place of rows has to be confirmed by other answers.
  */
 export async function fetchFirstPage(question: ListQuery, limit: number): Promise<PageAnswer> {
   const answer = await fetchPage(question, { page: 1, limit, flexible: true });
   const { resource } = question.task;
-  if (answer.rows.length > 0 || !holdsRows(resource, question.slice)) return answer;
+  const isWhole = !isFiltered(question.query);
+  if (answer.rows.length > 0 || (!isWhole && !holdsRows(resource, question.slice))) return answer;
   const fetchAgain = () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true });
-  const again = await replacing(answer, fetchAgain);
+  const again = await replacing(answer, isWhole ? () => unlessShownBare(question, answer.limit) : fetchAgain);
   if (!again.isGone || holdsNothing(resource)) return again;
   again.release();
   const requests = await provePresence(question, again);
   return { ...again, requests: again.requests + requests };
+}
+
+/** Rows to ask for where a source shows no row of a longer page. */
+const SMALLER = [SMALL_PAGE, 20];
+
+/**
+ * The first page of the whole list had no rows. It is believed once the list has none without page and limit, too. Otherwise the answer was wrong, or
+ * the source shows no row of a page longer than it allows, or counts its pages from another number than 1.
+ */
+async function unlessShownBare(question: ListQuery, limit: number): Promise<PageAnswer> {
+  let shown = await fetchPage(question, { page: 1, limit, flexible: false, bare: true });
+  if (shown.rows.length === 0) return shown;
+  const first = JSON.stringify(shown.rows[0]);
+  for (const size of [limit, ...SMALLER.filter(each => each < limit)]) {
+    shown = await replacing(shown, () => fetchPage(question, { page: 1, limit: size, flexible: false }));
+    if (JSON.stringify(shown.rows[0]) === first) return size === limit ? shown : { ...shown, refused: 'more' };
+  }
+  shown.release();
+  throw firstPageHidden(question.task.resource);
 }
 
 /**

@@ -114,16 +114,16 @@ function isLastByCount(
   return shown >= total && (reachesCount || page >= (meta?.totalPages ?? 1)) && !(shown > total && rows >= limit);
 }
 
-/** By how many rows the count is off, if the page lacks rows that it promises. `before`: rows known to lie before it. */
+/** By how many rows the count is off, if the page lacks rows that it promises; else undefined. `before`: rows known to lie before it. */
 export function miscountOf(
   { rows, limit, page, isFull }: AddressedPage,
   { firstOffset, total, pages }: Place,
   before: number,
-): { miscounted?: number } {
-  if (total === null || (isFull && page === pages) || rows >= limit) return {};
+): number | undefined {
+  if (total === null || (isFull && page === pages) || rows >= limit) return undefined;
   // An empty page may lie far behind the end.
   const shown = rows === 0 ? Math.min(before, firstOffset) : firstOffset + rows;
-  return shown < total ? { miscounted: total - shown } : {};
+  return shown < total ? total - shown : undefined;
 }
 
 /** Not as long as asked for, where nothing tells how long the list is: the list may end here. */

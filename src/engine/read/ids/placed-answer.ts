@@ -21,6 +21,8 @@ export interface PlacedAnswer {
   /** The page of the list's last row, where the answer shows the end. */
   readonly lastPage: AddressedPage;
   readonly parsed: ParsedRows;
+  /** What the page behind it shows of the list. */
+  readonly shownBehind?: readonly Observation[];
 }
 
 /** `neighbour` and `previous`: as for `placePage`. */
@@ -97,7 +99,7 @@ export function stepOf(
   { previous, before, more = [] }: { previous: PageAnswer | null; before: number; more?: readonly Observation[] },
 ): Step {
   const { resource } = task;
-  const { answer, page, place, parsed } = placed;
+  const { answer, page, place, parsed, shownBehind = [] } = placed;
   const learnt = observeAnswer(resource, answer, { pages: place.pages, previous });
   // One row shows no order, unless it has no readable id.
   const showsOrder = answer.rows.length > 1 || page.ids === null;
@@ -109,6 +111,7 @@ export function stepOf(
   // The place of a row then tells no page.
   if (answer.thinned) learnt.push({ trait: 'order', value: 'none', evidence: answer.thinned });
   const { requests, release, grantedAt: startedAt } = answer;
+  const miscounted = miscountOf(page, place, before);
   return {
     resource,
     task,
@@ -120,7 +123,7 @@ export function stepOf(
     ...(place.endsPrevious ? shownBefore(placed) : recalled(resource, answer, parsed)),
     requests,
     release,
-    learnt: [...learnt, ...more],
+    learnt: [...learnt, ...shownBehind, ...more],
     total: place.total,
     end: place.interval
       ? { kind: 'proven', slice: place.interval, startedAt, reached: endOfList(resource.profile, placed) }
@@ -128,7 +131,10 @@ export function stepOf(
           kind: 'unproven',
           reason: 'the answer does not show which ids it covers',
           startedAt,
-          ...miscountOf(page, place, before),
+          ...(miscounted !== undefined && {
+            miscounted,
+            miscountedRows: `${page.rows}, ${place.first} to ${place.last}`,
+          }),
         },
   };
 }

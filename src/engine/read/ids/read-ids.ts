@@ -2,7 +2,7 @@ import type { Database } from '../../../warehouse/database/database.ts';
 import { rankOf } from '../../../warehouse/rows/stored-rows.ts';
 import { pageSize } from '../../coverage/list.ts';
 import type { Observation } from '../../profile/observation.ts';
-import { pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
+import { observePageSize, pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
 import { openAtLast } from '../../slices/id-ranges.ts';
 import type { IdSlice } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
@@ -210,22 +210,24 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
 
 /**
  * The list ends with this page by its count, which may be old; and pages may be shorter than it assumes, where deleted rows keep their places. So
- * the page behind a full one, and behind any later one if more is stored, has to show no further row.
+ * the page behind one that may be full, that shows more than is counted, or behind which more is stored, has to show no further row.
  */
 async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise<PlacedAnswer> {
   const { question, task, isDescending, behind } = reading;
   const { answer, place, page } = placed;
   const { interval, last } = place;
   if (!place.isEnd || place.total === null || interval === null || last === null) return placed;
-  const isFull = page.rows >= fullPage(task.resource, page.limit);
-  if (!isFull && (page.page === 1 || (await behind(last)) === 0)) return placed;
+  const isFull = page.rows >= fullPage(task.resource, page.limit) || mayBeCut(task.resource, answer, interval);
+  const isAboveCount = place.lastOffset + 1 > place.total;
+  if (!isFull && !isAboveCount && (await behind(last)) === 0) return placed;
   const behindIt = { page: page.page + 1, limit: page.limit, grantedAt: answer.grantedAt };
   const next = await fetchBehind(withoutWaiting(question), behindIt);
   const confirmed = { ...placed, answer: { ...answer, requests: answer.requests + next.requests } };
   const ids = next.rows.map(raw => idOf(raw, task.resource.job.key));
   if (!ids.some(id => id !== null && (isDescending ? id < last : id > last))) return confirmed;
   const shown: IdSlice = isDescending ? { ...interval, from: last } : { ...interval, to: openAtLast(last) };
-  return { ...confirmed, place: { ...place, isEnd: false, interval: shown } };
+  const shownBehind = next.rows.length > answer.rows.length ? [] : observePageSize(task.resource.profile, next, answer);
+  return { ...confirmed, place: { ...place, isEnd: false, interval: shown }, shownBehind };
 }
 
 /** Another page, without a count, and the same rows. */
