@@ -91,10 +91,25 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       return listShapes[resource].invented ? rendered : spoilRow(fault, rendered, stored.id);
     };
     const meta = sent.meta && writeMeta(sent.meta, variants['total-records']);
-    if (!renderNow) return rowList(sent.count, row, meta, formOf(variants));
-    const rows = Array.from({ length: sent.count }, (_, index) => row(index));
-    return rowList(sent.count, index => rows[index] ?? null, meta, formOf(variants));
+    const isLimited = variants['most-weight'] !== 'none' && paging !== 'meta' && paging !== 'no-meta';
+    if (!renderNow && !isLimited) return rowList(sent.count, row, meta, formOf(variants));
+    const all = Array.from({ length: sent.count }, (_, index) => row(index));
+    const rows = isLimited ? withinWeight(all, variants['most-weight']) : all;
+    return rowList(rows.length, index => rows[index] ?? null, meta, formOf(variants));
   };
+}
+
+/** The first rows, as many as the limit allows. */
+function withinWeight<R>(rows: readonly R[], limit: Variants['most-weight']): readonly R[] {
+  const [most, measure] = limit.split('-') as [string, string];
+  const linesOf = (row: unknown) => Math.max(1, ((row as { items?: unknown[] } | null)?.items ?? []).length);
+  const weightOf = (row: unknown) => (measure === 'lines' ? linesOf(row) : JSON.stringify(row).length);
+  let weight = 0;
+  const end = rows.findIndex(row => {
+    weight += weightOf(row);
+    return weight > Number(most);
+  });
+  return end < 0 ? rows : rows.slice(0, end);
 }
 
 /** Of the nth request. */

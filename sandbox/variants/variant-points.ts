@@ -265,6 +265,15 @@ export const variantPoints = {
     },
     'lists',
   ),
+  'most-weight': point(
+    'What limits an answer of a list without pages, without a word.',
+    {
+      none: 'nothing',
+      '20000-bytes': 'its rows have at most 20,000 bytes of JSON',
+      '200-lines': 'its rows have at most 200 lines, as where both are joined; a row without lines counts as one',
+    },
+    'none',
+  ),
   dates: point(
     'Whether invoices and transactions have dates far away (fixed at opening).',
     { near: 'all lie within years of today', far: 'one in 50 is of 1850, 2050 or 9999' },

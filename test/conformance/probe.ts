@@ -71,6 +71,7 @@ const NEVER_CHECKED: Record<string, string> = {
   'long-pages': 'limits are asked for only where they show rows',
   pages: 'a count that is too high tells as much: the point totals',
   'most-rows-of': 'the point most-rows names the lists',
+  'most-weight': 'the point most-rows tells that rows are left out',
   'new-ids': 'the newest record would have to be deleted',
   'rate-length': 'the limit would have to be exhausted',
   backdated: 'no two rows tell it',

@@ -27,9 +27,12 @@ export const isAlone = (list: List, window: DateSlice): boolean =>
 /** The source counts the rows of windows, as far as is known. */
 export const countsWindows = (list: List): boolean => longestOf(list) === undefined && list.total !== null;
 
+/** An answer of so many rows, of those believed, is lighter than one that may have been cut off by its weight, unless its rows are heavier. */
+const LIGHT_SHARE = 0.85;
+
 /** Rows that several windows may have to be read together: without limit where the source counts them. */
 export const mostTogether = (list: List): number =>
-  countsWindows(list) ? Number.POSITIVE_INFINITY : mostBelieved(longestOf(list));
+  countsWindows(list) ? Number.POSITIVE_INFINITY : Math.ceil(LIGHT_SHARE * mostBelieved(longestOf(list)));
 
 /** Without a count, so many rows of this window would not be believed. */
 export const isDoubtful = (list: List, window: DateSlice, rows: number): boolean =>

@@ -71,6 +71,6 @@ export type Observation = (
   | { readonly trait: `filter ${string}`; readonly value: 'ignored' | 'cut' }
   /** The most days between a row and the bound of its window (`from`, `to`; `both from`, `both to` if both dates were asked for). */
   | { readonly trait: `days shown ${string}`; readonly value: `${number}` }
-  /** Rows of the longest reading without a count that was filtered by this field. */
+  /** Rows of the longest reading without a count that was filtered by this field; `in bytes` and `in lines`, the weight of its heaviest answer. */
   | { readonly trait: `longest ${string}`; readonly value: `${number}` }
 ) & { readonly evidence: string };

@@ -1,10 +1,12 @@
 import type { Reading, ReadingContext, ReadingOutcome } from '../../source/paging/stable-reading.ts';
-import { mostUncounted } from '../coverage/uncounted.ts';
+import { mostAlone, mostUncounted } from '../coverage/uncounted.ts';
+import { mayBeCutByWeight } from '../profile/answer-weight.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
-import { isContentKeyed } from '../resource.ts';
-import { sliceText } from '../slices/slice.ts';
+import { isContentKeyed, type Resource } from '../resource.ts';
+import { type DateSlice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { mayBeCut } from './answer/observe-answer.ts';
+import { mayBeCut, weightAlone } from './answer/observe-answer.ts';
+import { daysAsked } from './answer/observe-list.ts';
 import { fullPage, type PageAnswer } from './fetch/fetch-page.ts';
 import { capped, type PageReading } from './plan-window.ts';
 import type { End } from './step.ts';
@@ -24,8 +26,18 @@ export function contextOf(
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
     cutsIfCountDiffers: plan.gathered === true || (state.tries.get(sliceText(plan.slice)) ?? 0) > 0,
-    mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostUncounted(resource, plan.slice) : null,
+    mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostOf(resource, plan, plan.slice, answer) : null,
   };
+}
+
+/** Rows that are believed without a count. */
+function mostOf(resource: Resource, plan: PageReading, slice: DateSlice, answer: PageAnswer | null): number {
+  const [asked, weight] = [daysAsked(plan), answer && weightAlone(resource, answer)];
+  const isCut =
+    asked &&
+    weight &&
+    mayBeCutByWeight(resource.profile.longest, asked.field, weight, { canCut: plan.cut !== undefined });
+  return isCut ? mostAlone(resource, slice) : mostUncounted(resource, slice);
 }
 
 /** Translates the outcome of a reading into the end that the engine applies. */

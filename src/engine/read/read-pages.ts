@@ -140,7 +140,7 @@ function takeAnswer(
     ...observeList(resource, plan, answer, { reading, read, first: progress.first, rows: shown.rows }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
-    ...observeLength(task, plan, read),
+    ...observeLength(task, plan, read, answer),
     ...(asked ? observeDaysShown(resource.profile, asked, days) : []),
   ];
   const narrower = isAtStart(reading) ? learnt.find(each => narrows(resource.profile, each)) : progress.narrower;

@@ -112,7 +112,10 @@ function describeTrait({ trait, value }: Trait): string {
   if (filter !== undefined && value === 'ignored') return `ignores the ${filter} filter`;
   if (filter !== undefined && value === 'cut') return `shows only a part of the rows of one ${filter}`;
   const longest = /^longest (.+)$/.exec(trait)?.[1];
-  if (longest !== undefined) return `has answered a filter by ${longest} with ${value} rows`;
+  if (longest !== undefined) {
+    const [field, measure = 'rows'] = longest.split(' in ');
+    return `has answered a filter by ${field} with ${value} ${measure}`;
+  }
   // Of use to the planner only.
   if (trait.startsWith('days shown ')) return '';
   const words = (WORDS as Readonly<Record<string, Readonly<Record<string, string>> | ((value: string) => string)>>)[

@@ -58,6 +58,7 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
       'count-age',
       'estimates',
       'long-pages',
+      'most-weight',
     ].flatMap(point =>
       Object.keys(variantPoints[point as keyof typeof variantPoints].values).map(value => [
         `${point}=${value}`,
@@ -206,6 +207,7 @@ test.for(['bearer', 'query'] as const)(
       'count-age',
       'estimates',
       'long-pages',
+      'most-weight',
       'most-rows-of',
       'new-ids',
       'rate-length',

@@ -112,6 +112,38 @@ const invoice = (customer_id: number, date: string) => ({
   },
 });
 
+test.each(['20000-bytes', '200-lines'] as const)(
+  'date windows show all of a list whose answers are cut at a weight (%s), and lose no live row',
+  async weight => {
+    const of = weight === '200-lines' ? 'invoices' : 'transactions';
+    const variants = parseVariants(`paging=whole,order=date-desc,most-weight=${weight}`);
+    const size = { customers: 20, invoices: 20, transactions: 20, [of]: 400 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, variants });
+    // Rows of some months are heavier, so that fewer of them are shown.
+    for (const { id, date } of [...sandbox.rows(of)]) {
+      const isHeavy = String(date).slice(5, 7) <= '04';
+      if (of === 'invoices') sandbox.update(of, id, { items: Array.from({ length: isHeavy ? 6 : 1 }, () => item) });
+      else if (isHeavy) sandbox.update(of, id, { description: 'x'.repeat(300) });
+    }
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: [of] });
+      for (let round = 0; round < 3; round++) {
+        const [done] = await serveOrders(engine, 'sync', { whole: true });
+        expect(done?.reason ?? done?.state).toBe('done');
+        await check(database, sandbox, [of]);
+        const found = await differences(database, sandbox, 5, [of]);
+        expect(found.filter(text => !text.endsWith('is not at the source'))).toEqual([]);
+        fill(sandbox, of, 7);
+        sandbox.remove(of, idsOf(sandbox, of)[30 + round] as number);
+      }
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
+
+const item = { description: 'Work', qty: 1, amount: 5 };
+
 const filtered = [
   ...cases.map(each => ({ ...each, of: 'lists' })),
   ...PAGINGS.flatMap(paging =>

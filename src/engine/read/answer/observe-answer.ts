@@ -1,6 +1,7 @@
 import { SluiceError } from '../../../errors.ts';
 import { readAgain } from '../../../next-steps.ts';
 import { partition } from '../../coverage/list.ts';
+import { type Weight, weightOf } from '../../profile/answer-weight.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { idsChanged, observePage } from '../../profile/observe-page.ts';
 import { looksCut } from '../../profile/page-length.ts';
@@ -35,6 +36,10 @@ export function observeAnswer(
 /** Whether the source may have cut the answer off; see `looksCut`. */
 export const mayBeCut = (resource: Resource, answer: PageAnswer, slice: Slice): boolean =>
   looksCut(resource.profile, answer, knownRows(resource, slice));
+
+/** The weight of an answer that came without a count and without pages; null for others, and for one that came before: it was judged then. */
+export const weightAlone = ({ profile }: Resource, { rows, meta, known }: PageAnswer): Weight | null =>
+  meta === undefined && known === undefined && profile.paging !== 'until empty' ? weightOf(rows) : null;
 
 /** Rows of the slice at its last reading, summed over the windows within it. */
 export function knownRows(resource: Resource, slice: Slice): number {
