@@ -43,7 +43,7 @@ const cases = PAGINGS.flatMap((paging, nth) =>
   CAPS.map((cap, index) => ({ cap, paging, order: ORDERS[(index + nth) % 2] as string })),
 ).filter(({ cap, paging }) => cap < 999 || paging === PAGINGS[CAPS.indexOf(cap) % 2]);
 
-test.each(some(cases, 3))(
+test.each(some(cases, 2))(
   'a list that shows at most $cap rows (paging=$paging, $order) loses no live row and is never called complete',
   async ({ cap, paging, order }) => {
     const variants = parseVariants(`paging=${paging},order=${order},most-rows=${cap}`);
@@ -151,7 +151,7 @@ const filtered = [
   ),
 ];
 
-test.each(some(filtered, 5))(
+test.each(some(filtered, 3))(
   'date windows show all of a list that shows at most $cap rows of $of (paging=$paging, $order)',
   async ({ paging, order, cap, of }) => {
     const variants = parseVariants(`paging=${paging},order=${order},most-rows=${cap},most-rows-of=${of}`);

@@ -6,6 +6,7 @@ import type { Engine, LoopEvent } from '../../../src/engine/run/engine.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 type Change = (sandbox: Sandbox, kind: LoopEvent['kind']) => unknown;
@@ -51,7 +52,7 @@ test('the end of a list without a count makes no row missing', () =>
     expect(rows).toEqual([{ missing: 0 }]);
   }));
 
-test.each([10, 20, 'auto'] as const)(
+test.each(some([10, 20, 'auto'] as const, 1))(
   'a source with its own page size and no count is read completely, without gaps between pages (%s rows per page requested)',
   pageSize =>
     withUncounted(
@@ -104,7 +105,7 @@ test('rows that are inserted all the time do not prevent a proof of the list', (
     },
   ));
 
-test.each([1, 2, 3, 4, 5, 6])(
+test.each(some([1, 2, 3, 4, 5, 6], 3))(
   'a list in another order at each request is equal to the source or stays unproven (%i)',
   seed =>
     withUncounted(

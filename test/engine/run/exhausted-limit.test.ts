@@ -8,6 +8,7 @@ import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 import { whatIsDue } from '../../../src/warehouse/reports/due.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import { openEngine } from '../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -36,7 +37,7 @@ const SPENT: Spent[] = [
   { how: 'says nothing', source: { rateLimit: 0 }, most: 16 * CONCURRENCY },
 ];
 
-test.each(SPENT)(
+test.each(some(SPENT, 2))(
   'when another tool uses up the hourly limit and the refusal $how, all runs wait visibly and continue by themselves',
   async ({ source, most }) => {
     await withDatabase(async database => {
