@@ -56,10 +56,11 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
     const paging = resource === 'customers' ? 'meta' : variants.paging;
     const unfiltered = () =>
       (listings.get(resource) as Listing).positions({}, variants.order, variants.visible, salt).length + nulls.length;
+    const error = variants.estimates === 'yes' ? estimateError(salt) : 0;
     const counts = {
       matching: found.length,
-      counted: countOf(JSON.stringify(filter), found.length) + (variants.estimates === 'yes' ? estimateError(salt) : 0),
-      unfiltered: variants.totals === 'unfiltered' ? countOf('', unfiltered()) : found.length,
+      counted: countOf(JSON.stringify(filter), found.length) + error,
+      unfiltered: variants.totals === 'unfiltered' ? countOf('', unfiltered()) + error : found.length,
     };
     const isOfCustomer = listShapes[resource].owner === 'customer_id' && isByOwner(filter);
     if (isOfCustomer && found.length === 0 && variants['customer-rows'] === 'refused')

@@ -135,9 +135,11 @@ async function storeSteps(
   await keepAnswers(tx, placeOf(resource), resource.table, kept);
 }
 
-/** The answer, if all of its rows are stored as it shows them. */
-const toKeep = ({ keep }: Step, { refused, unsure }: WrittenRows): ShownAnswer[] =>
-  keep === undefined || keep.keys.some(key => refused.has(key) || unsure.has(key)) ? [] : [keep];
+/** The answer, if all of its rows are stored as it shows them, and it is no end that is doubted: that would be judged anew when it comes again. */
+const toKeep = ({ keep, end }: Step, { refused, unsure }: WrittenRows): ShownAnswer[] => {
+  const isDoubted = end?.kind === 'split' || end?.kind === 'larger' || end?.kind === 'unproven';
+  return keep === undefined || isDoubted || keep.keys.some(key => refused.has(key) || unsure.has(key)) ? [] : [keep];
+};
 
 /** Writes the rows to see what would change, and rolls back. Of the rest, only new sizes and splits of slices are kept. */
 async function compareSteps(

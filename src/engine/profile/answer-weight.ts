@@ -12,12 +12,17 @@ export interface Weight {
 }
 
 export function weightOf(rows: readonly unknown[]): Weight {
-  const bytes = rows.map(row => JSON.stringify(row).length);
-  const lines = rows.map(linesOf);
-  return {
-    all: { bytes: sum(bytes), lines: sum(lines) },
-    heaviest: { bytes: Math.max(0, ...bytes), lines: Math.max(0, ...lines) },
-  };
+  const all = { bytes: 0, lines: 0 };
+  const heaviest = { bytes: 0, lines: 0 };
+  for (const row of rows) {
+    const weight = { bytes: JSON.stringify(row).length, lines: linesOf(row) };
+    for (const measure of MEASURES) {
+      all[measure] += weight[measure];
+      heaviest[measure] = Math.max(heaviest[measure], weight[measure]);
+    }
+  }
+  // Rows without lines count where others have some.
+  return heaviest.lines === 0 ? { all, heaviest } : { all: { ...all, lines: all.lines + barren(rows) }, heaviest };
 }
 
 /** No source limits its answers to fewer. */
@@ -31,12 +36,10 @@ export function mayBeCutByWeight(
   longest: ReadonlyMap<string, number>,
   field: string,
   { all, heaviest }: Weight,
-  { canCut }: { readonly canCut: boolean },
 ): boolean {
   return MEASURES.some(measure => {
     const known = longest.get(nameOf(field, measure)) ?? 0;
-    // A day cannot be cut. Together with a few rows of another it is heavier, if it is not cut off.
-    const margin = canCut ? Math.max(heaviest[measure], MARGIN * known) : 0;
+    const margin = Math.max(heaviest[measure], MARGIN * known);
     return all[measure] >= LEAST[measure] && all[measure] + margin >= known;
   });
 }
@@ -50,9 +53,10 @@ export const observeWeight = (longest: ReadonlyMap<string, number>, field: strin
 
 const nameOf = (field: string, measure: Measure): string => `${field} in ${measure}`;
 
-function linesOf(row: unknown): number {
-  const lists = Object.values(row ?? {}).filter(Array.isArray);
-  return lists.length === 0 ? 0 : Math.max(1, ...lists.map(list => list.length));
-}
+const linesOf = (row: unknown): number =>
+  Object.values(row ?? {}).reduce(
+    (most: number, value) => (Array.isArray(value) ? Math.max(most, value.length) : most),
+    0,
+  );
 
-const sum = (all: readonly number[]): number => all.reduce((total, each) => total + each, 0);
+const barren = (rows: readonly unknown[]): number => rows.filter(row => linesOf(row) === 0).length;

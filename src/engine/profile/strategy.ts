@@ -90,7 +90,8 @@ function confirmationFor(profile: SourceProfile, job: Job, partition: Strategy['
   if (relatedBy(profile, job) !== null) return 'value';
   const showsIds = profile.ids !== 'no' && !isSingleBody(profile) && !mayLeaveGaps(profile);
   // Where nothing counts the list, a row may have another place in it by what it does not show, such as one that people drag.
-  const isCounted = profile.paging !== 'until empty' && !isUnreliable(profile.counts);
+  const isCounted =
+    (profile.paging !== 'until empty' || profile.counts === 'unfiltered') && !isUnreliable(profile.counts);
   // What the windows of a list show may lie behind the end of the list itself.
   const showsEnd = partition !== 'date' || profile.end === null || profile.end.verdict === 'agreed';
   return isOrderedByIdOnly(profile, job) && showsIds && showsEnd && isCounted ? 'neighbours' : 'cover';

@@ -32,11 +32,10 @@ export function contextOf(
 
 /** Rows that are believed without a count. */
 function mostOf(resource: Resource, plan: PageReading, slice: DateSlice, answer: PageAnswer | null): number {
-  const [asked, weight] = [daysAsked(plan), answer && weightAlone(resource, answer)];
-  const isCut =
-    asked &&
-    weight &&
-    mayBeCutByWeight(resource.profile.longest, asked.field, weight, { canCut: plan.cut !== undefined });
+  const asked = daysAsked(plan);
+  // A smaller window than a day cannot be asked for instead.
+  const weight = asked && plan.cut && answer ? weightAlone(resource, answer) : null;
+  const isCut = asked && weight && mayBeCutByWeight(resource.profile.longest, asked.field, weight);
   return isCut ? mostAlone(resource, slice) : mostUncounted(resource, slice);
 }
 

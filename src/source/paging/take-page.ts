@@ -23,10 +23,10 @@ const isBehindCount = ({ goesBehind, count }: Pager, { page }: Pick<ListPage, 'p
   goesBehind || page > (count?.totalPages ?? Number.POSITIVE_INFINITY);
 
 /** Behind its end, a list may show its last page again, or its first. */
-function isShownAgain({ seen, previous, goesBehind }: Pager, page: ListPage): boolean {
+function isShownAgain({ seen, previous, goesBehind, longest }: Pager, page: ListPage): boolean {
   if (previous === null || page.rows === 0) return false;
-  // The last page was full.
-  if (goesBehind && page.rows !== previous.rows) return false;
+  // The last page was full, or looked so.
+  if (goesBehind && page.rows !== previous.rows && page.rows !== longest) return false;
   return repeats(previous, page) || isMostlyFirst(seen, renumbered(page.keys), page.rows);
 }
 

@@ -9,23 +9,27 @@ const rowsOf = (count: number, bytes: number, lines = 0) =>
 /** What a profile knows after an answer of these rows. */
 const after = (rows: readonly unknown[]) => profileOf(observeWeight(new Map(), 'date', weightOf(rows))).longest;
 
-const isDoubted = (longest: ReadonlyMap<string, number>, rows: readonly unknown[], canCut = true) =>
-  mayBeCutByWeight(longest, 'date', weightOf(rows), { canCut });
+const isDoubted = (longest: ReadonlyMap<string, number>, rows: readonly unknown[]) =>
+  mayBeCutByWeight(longest, 'date', weightOf(rows));
 
 test('an answer is believed only if another was heavier, by more than a row', () => {
   const most = rowsOf(100, 200);
   expect(isDoubted(after(most), most)).toBe(true);
   expect(isDoubted(after(most), most.slice(0, 99))).toBe(true);
   expect(isDoubted(after(most), most.slice(0, 85))).toBe(false);
-  // Nothing smaller than a day can be asked for.
-  expect(isDoubted(after(most), most.slice(0, 99), false)).toBe(false);
-  expect(isDoubted(after(most), most, false)).toBe(true);
 });
 
 test('fewer rows are doubted if they have as many lines', () => {
   const most = rowsOf(300, 200, 1);
   expect(isDoubted(after(most), rowsOf(50, 10, 6))).toBe(true);
   expect(isDoubted(after(most), rowsOf(40, 10, 6))).toBe(false);
+});
+
+test('a row without lines counts as one where others have some', () => {
+  const rows = [...rowsOf(10, 10, 3), ...rowsOf(10, 10)];
+  expect(weightOf(rows).all.lines).toBe(40);
+  expect(weightOf(rowsOf(10, 10)).all.lines).toBe(0);
+  expect(weightOf(rowsOf(200_000, 1)).heaviest.lines).toBe(0);
 });
 
 test('a light answer is not doubted', () => {

@@ -261,12 +261,17 @@ const SMALLER = [SMALL_PAGE, 20];
  * the source shows no row of a page longer than it allows, or counts its pages from another number than 1.
  */
 async function unlessShownBare(question: ListQuery, limit: number): Promise<PageAnswer> {
-  let shown = await fetchPage(question, { page: 1, limit, flexible: false, bare: true });
+  const { job } = question.task.resource;
+  const ask = (size: number, bare?: true) => fetchPage(question, { page: 1, limit: size, flexible: false, bare });
+  // A source may insist on both.
+  let shown = await ask(limit, true).catch((error: unknown) => (isRefusal(error) ? ask(limit) : Promise.reject(error)));
   if (shown.rows.length === 0) return shown;
-  const first = JSON.stringify(shown.rows[0]);
+  // Others may have come before it meanwhile.
+  const keyOf = (row: unknown) => String((row as Record<string, unknown> | null)?.[job.key] ?? JSON.stringify(row));
+  const first = keyOf(shown.rows[0]);
   for (const size of [limit, ...SMALLER.filter(each => each < limit)]) {
-    shown = await replacing(shown, () => fetchPage(question, { page: 1, limit: size, flexible: false }));
-    if (JSON.stringify(shown.rows[0]) === first) return size === limit ? shown : { ...shown, refused: 'more' };
+    shown = await replacing(shown, () => ask(size));
+    if (shown.rows.some(row => keyOf(row) === first)) return size === limit ? shown : { ...shown, refused: 'more' };
   }
   shown.release();
   throw firstPageHidden(question.task.resource);

@@ -133,7 +133,7 @@ export function stepOf(
           startedAt,
           ...(miscounted !== undefined && {
             miscounted,
-            miscountedRows: `${page.rows}, ${place.first} to ${place.last}`,
+            ...(page.rows > 0 && { miscountedRows: `${page.rows}, ${place.first} to ${place.last}` }),
           }),
         },
   };

@@ -226,7 +226,9 @@ async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise
   const ids = next.rows.map(raw => idOf(raw, task.resource.job.key));
   if (!ids.some(id => id !== null && (isDescending ? id < last : id > last))) return confirmed;
   const shown: IdSlice = isDescending ? { ...interval, from: last } : { ...interval, to: openAtLast(last) };
-  const shownBehind = next.rows.length > answer.rows.length ? [] : observePageSize(task.resource.profile, next, answer);
+  const { profile } = task.resource;
+  const isFirstSeen = profile.pageSize === null && page.isFull && next.rows.length <= answer.rows.length;
+  const shownBehind = isFirstSeen ? observePageSize(profile, next, answer) : [];
   return { ...confirmed, place: { ...place, isEnd: false, interval: shown }, shownBehind };
 }
 
