@@ -1,4 +1,5 @@
 import { slicingOf } from '../job.ts';
+import { mayBeLimited } from '../profile/answer-weight.ts';
 import { mostBelieved } from '../profile/list-end.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { lengthInDays } from '../slices/date-windows.ts';
@@ -31,8 +32,11 @@ export const countsWindows = (list: List): boolean => longestOf(list) === undefi
 const LIGHT_SHARE = 0.85;
 
 /** Rows that several windows may have to be read together: without limit where the source counts them. */
-export const mostTogether = (list: List): number =>
-  countsWindows(list) ? Number.POSITIVE_INFINITY : Math.ceil(LIGHT_SHARE * mostBelieved(longestOf(list)));
+export function mostTogether(list: List): number {
+  if (countsWindows(list)) return Number.POSITIVE_INFINITY;
+  const most = mostBelieved(longestOf(list));
+  return mayBeLimited(list.profile.longest, fieldOf(list)) ? Math.floor(LIGHT_SHARE * most) : most;
+}
 
 /** Without a count, so many rows of this window would not be believed. */
 export const isDoubtful = (list: List, window: DateSlice, rows: number): boolean =>
@@ -65,8 +69,9 @@ const others = (list: List, window: DateSlice): Window[] =>
       (entry.provenAt === null || entry.rows !== 0),
   );
 
-const longestOf = ({ profile: { longest }, job }: List): number | undefined =>
-  longest.get(slicingOf(job, 'date')?.field ?? '');
+const fieldOf = ({ job }: List): string => slicingOf(job, 'date')?.field ?? '';
+
+const longestOf = (list: List): number | undefined => list.profile.longest.get(fieldOf(list));
 
 const inOrder = (a: DateSlice, b: DateSlice) =>
   (a.from ?? '') < (b.from ?? '') ? ([a, b] as const) : ([b, a] as const);

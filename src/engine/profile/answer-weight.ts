@@ -31,6 +31,10 @@ const LEAST: Readonly<Record<Measure, number>> = { bytes: 10_000, lines: 20 };
 /** An answer that a limit has cut off is lighter than another by less than a row, and one row may be heavier than all that it shows. */
 const MARGIN = 0.1;
 
+/** Whether some answer to this filter was so heavy that a limit may have cut it off. */
+export const mayBeLimited = (longest: ReadonlyMap<string, number>, field: string): boolean =>
+  MEASURES.some(measure => (longest.get(nameOf(field, measure)) ?? 0) >= LEAST[measure]);
+
 /** Whether this is nearly as great as the heaviest answer to the same filter, so that a limit may have cut it off. */
 export function mayBeCutByWeight(
   longest: ReadonlyMap<string, number>,
