@@ -243,10 +243,11 @@ const request = (
 export async function fetchFirstPage(question: ListQuery, limit: number): Promise<PageAnswer> {
   const answer = await fetchPage(question, { page: 1, limit, flexible: true });
   const { resource } = question.task;
-  const isWhole = !isFiltered(question.query);
-  if (answer.rows.length > 0 || (!isWhole && !holdsRows(resource, question.slice))) return answer;
+  // A count of none agrees.
+  const asksBare = !isFiltered(question.query) && answer.meta?.totalRecords !== 0;
+  if (answer.rows.length > 0 || (!asksBare && !holdsRows(resource, question.slice))) return answer;
   const fetchAgain = () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true });
-  const again = await replacing(answer, isWhole ? () => unlessShownBare(question, answer.limit) : fetchAgain);
+  const again = await replacing(answer, asksBare ? () => unlessShownBare(question, answer.limit) : fetchAgain);
   if (!again.isGone || holdsNothing(resource)) return again;
   again.release();
   const requests = await provePresence(question, again);
