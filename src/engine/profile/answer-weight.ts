@@ -14,15 +14,18 @@ export interface Weight {
 export function weightOf(rows: readonly unknown[]): Weight {
   const all = { bytes: 0, lines: 0 };
   const heaviest = { bytes: 0, lines: 0 };
+  let barren = 0;
   for (const row of rows) {
     const weight = { bytes: JSON.stringify(row).length, lines: linesOf(row) };
+    if (weight.lines === 0) barren++;
     for (const measure of MEASURES) {
       all[measure] += weight[measure];
       heaviest[measure] = Math.max(heaviest[measure], weight[measure]);
     }
   }
   // Rows without lines count where others have some.
-  return heaviest.lines === 0 ? { all, heaviest } : { all: { ...all, lines: all.lines + barren(rows) }, heaviest };
+  if (heaviest.lines > 0) all.lines += barren;
+  return { all, heaviest };
 }
 
 /** No source limits its answers to fewer. */
@@ -62,5 +65,3 @@ const linesOf = (row: unknown): number =>
     (most: number, value) => (Array.isArray(value) ? Math.max(most, value.length) : most),
     0,
   );
-
-const barren = (rows: readonly unknown[]): number => rows.filter(row => linesOf(row) === 0).length;

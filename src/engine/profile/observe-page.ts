@@ -116,11 +116,13 @@ export const observeGrowth = (profile: SourceProfile, { page, rows }: ObservedPa
  * the end with its last page.
  */
 export function turnsPages(keyField: string, previous: ObservedPage, { page, rows }: ObservedPage): boolean {
-  // An edited row is the same row.
-  const keyOf = (row: unknown) => String((row as Record<string, unknown> | null)?.[keyField] ?? JSON.stringify(row));
-  const shown = new Set(previous.rows.map(keyOf));
-  return page > previous.page && 2 * rows.filter(row => !shown.has(keyOf(row))).length > rows.length;
+  const shown = new Set(previous.rows.map(row => keyIn(row, keyField)));
+  return page > previous.page && 2 * rows.filter(row => !shown.has(keyIn(row, keyField))).length > rows.length;
 }
+
+/** What tells a row of an answer from others: its key, so that an edited row is the same row, or without one all of it. */
+export const keyIn = (row: unknown, keyField: string): string =>
+  String((row as Record<string, unknown> | null)?.[keyField] ?? JSON.stringify(row));
 
 /** Whether rows carry their id: `value` by most of the page's records, null where it has none. */
 function idsOf(

@@ -1,11 +1,11 @@
 import type { Reading, ReadingContext, ReadingOutcome } from '../../source/paging/stable-reading.ts';
 import { mostAlone, mostUncounted } from '../coverage/uncounted.ts';
-import { mayBeCutByWeight } from '../profile/answer-weight.ts';
+import { mayBeCutByWeight, type Weight } from '../profile/answer-weight.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed, type Resource } from '../resource.ts';
 import { type DateSlice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
-import { mayBeCut, weightAlone } from './answer/observe-answer.ts';
+import { mayBeCut } from './answer/observe-answer.ts';
 import { daysAsked } from './answer/observe-list.ts';
 import { fullPage, type PageAnswer } from './fetch/fetch-page.ts';
 import { capped, type PageReading } from './plan-window.ts';
@@ -17,6 +17,7 @@ export function contextOf(
   plan: PageReading,
   reading: Reading,
   answer: PageAnswer | null,
+  weight: Weight | null,
 ): ReadingContext {
   return {
     isSingleBody: isSingleBody(resource.profile),
@@ -26,16 +27,15 @@ export function contextOf(
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
     cutsIfCountDiffers: plan.gathered === true || (state.tries.get(sliceText(plan.slice)) ?? 0) > 0,
-    mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostOf(resource, plan, plan.slice, answer) : null,
+    mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostOf(resource, plan, plan.slice, weight) : null,
   };
 }
 
 /** Rows that are believed without a count. */
-function mostOf(resource: Resource, plan: PageReading, slice: DateSlice, answer: PageAnswer | null): number {
+function mostOf(resource: Resource, plan: PageReading, slice: DateSlice, weight: Weight | null): number {
   const asked = daysAsked(plan);
   // A smaller window than a day cannot be asked for instead.
-  const weight = asked && plan.cut && answer ? weightAlone(resource, answer) : null;
-  const isCut = asked && weight && mayBeCutByWeight(resource.profile.longest, asked.field, weight);
+  const isCut = asked && plan.cut && weight && mayBeCutByWeight(resource.profile.longest, asked.field, weight);
   return isCut ? mostAlone(resource, slice) : mostUncounted(resource, slice);
 }
 

@@ -17,6 +17,7 @@ import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { type EqualRows, heldKeys, NO_EQUALS, type PageOfPass, takeEquals } from './answer/equal-rows.ts';
 import { recalled } from './answer/known-rows.ts';
+import { weightAlone } from './answer/observe-answer.ts';
 import {
   daysAsked,
   daysIn,
@@ -29,15 +30,8 @@ import { parseRows } from './answer/parse-rows.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import { endIfRefused, fetchBehind } from './fetch/confirm-end.ts';
 import { fetchInOrder, inTurn } from './fetch/fetch-in-order.ts';
-import {
-  fetchFirstPage,
-  fetchPage,
-  firstLimit,
-  fullPage,
-  type ListQuery,
-  type PageAnswer,
-  type Reader,
-} from './fetch/fetch-page.ts';
+import { fetchPage, firstLimit, fullPage, type ListQuery, type PageAnswer, type Reader } from './fetch/fetch-page.ts';
+import { fetchFirstPage } from './fetch/first-page.ts';
 import type { PageReading } from './plan-window.ts';
 import type { End, Step } from './step.ts';
 
@@ -72,7 +66,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
     if (pages.length > 0) continue;
     // All pages were read before a restart, so only the end remains.
     const { reading: last } = progress;
-    const { reading: next, outcome } = endPass(last, last.pager.page - 1, contextOf(task, plan, last, null));
+    const { reading: next, outcome } = endPass(last, last.pager.page - 1, contextOf(task, plan, last, null, null));
     progress = { ...progress, reading: next };
     if (outcome === null) continue;
     const end = endOf(plan, outcome, last.startedAt as string);
@@ -125,7 +119,8 @@ function takeAnswer(
   const parsed = parseRows(resource, answer, reading.pager.seen, reading.pager.shown, plan.slice.by === 'value');
   const { keys, last } = parsed;
   const listPage = { page, limit, grantedAt, meta, promised, rows: rows.length, keys, last };
-  const read = readPage(reading, listPage, contextOf(task, plan, reading, answer));
+  const weight = daysAsked(plan) ? weightAlone(resource, answer) : null;
+  const read = readPage(reading, listPage, contextOf(task, plan, reading, answer, weight));
   const { position, outcome } = read;
   const requests = progress.droppedRequests + answer.requests;
   if (position === null) {
@@ -140,7 +135,7 @@ function takeAnswer(
     ...observeList(resource, plan, answer, { reading, read, first: progress.first, rows: shown.rows }),
     // What lies behind the end of a list may come without a count.
     ...observeMiscount(resource, plan.slice, meta ?? progress.first?.meta, outcome),
-    ...observeLength(task, plan, read, answer),
+    ...observeLength(task, plan, read, weight),
     ...(asked ? observeDaysShown(resource.profile, asked, days) : []),
   ];
   const narrower = isAtStart(reading) ? learnt.find(each => narrows(resource.profile, each)) : progress.narrower;

@@ -8,6 +8,20 @@ import { LIST_NAMES } from '../lists/documented-lists.ts';
 import { MAX_REQUESTS } from '../requests/requester.ts';
 import { findingsOf, methodsOf, notHandled, openWith } from './open-probe.ts';
 
+/** Points that no check looks at. */
+const UNCHECKED = [
+  'empty-form',
+  'total-records',
+  'drafts',
+  'limit-values',
+  'pages',
+  'behind-end',
+  'count-age',
+  'estimates',
+  'long-pages',
+  'most-weight',
+] as const;
+
 /** Values that a few requests cannot distinguish from others, and why. */
 const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'rejected-count=no': 'the limit would have to be exhausted',
@@ -48,22 +62,8 @@ const INDISTINGUISHABLE: Readonly<Record<string, string>> = {
   'list-names=positions': 'such a list is read in any case',
   'list-names=ids': 'such a list is read in any case',
   ...Object.fromEntries(
-    [
-      'empty-form',
-      'total-records',
-      'drafts',
-      'limit-values',
-      'pages',
-      'behind-end',
-      'count-age',
-      'estimates',
-      'long-pages',
-      'most-weight',
-    ].flatMap(point =>
-      Object.keys(variantPoints[point as keyof typeof variantPoints].values).map(value => [
-        `${point}=${value}`,
-        'it is not checked',
-      ]),
+    UNCHECKED.flatMap(point =>
+      Object.keys(variantPoints[point].values).map(value => [`${point}=${value}`, 'it is not checked']),
     ),
   ),
   'ids=edge': 'the rows that go to quarantine are reported as such',
@@ -198,16 +198,7 @@ test.for(['bearer', 'query'] as const)(
       'deleted-address',
       'date-times',
       'list-names',
-      'empty-form',
-      'total-records',
-      'drafts',
-      'limit-values',
-      'pages',
-      'behind-end',
-      'count-age',
-      'estimates',
-      'long-pages',
-      'most-weight',
+      ...UNCHECKED,
       'most-rows-of',
       'new-ids',
       'rate-length',

@@ -37,7 +37,7 @@ export function observeAnswer(
 export const mayBeCut = (resource: Resource, answer: PageAnswer, slice: Slice): boolean =>
   looksCut(resource.profile, answer, knownRows(resource, slice));
 
-/** The weight of an answer that came without a count and without pages; null for others, and for one that came before: it was judged then. */
+/** The weight of the answer to a filter that came without a count and without pages; null for others, and for one that came before: it was judged then. */
 export const weightAlone = ({ profile }: Resource, { rows, meta, known }: PageAnswer): Weight | null =>
   meta === undefined && known === undefined && profile.paging !== 'until empty' ? weightOf(rows) : null;
 

@@ -1,7 +1,7 @@
 import { stampMs } from '../../../clock.ts';
 import { isAtStart, type Reading, type ReadingOutcome, type ReadPage } from '../../../source/paging/stable-reading.ts';
 import type { Row } from '../../../warehouse/rows/write/row.ts';
-import { observeWeight } from '../../profile/answer-weight.ts';
+import { observeWeight, type Weight } from '../../profile/answer-weight.ts';
 import { observeCounts, observeValueCount } from '../../profile/counts.ts';
 import { observeLongest } from '../../profile/list-end.ts';
 import type { Observation } from '../../profile/observation.ts';
@@ -13,7 +13,7 @@ import { type Slice, sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
 import type { PageAnswer } from '../fetch/fetch-page.ts';
 import { type PageReading, rowsShownLately } from '../plan-window.ts';
-import { observeAnswer, weightAlone } from './observe-answer.ts';
+import { observeAnswer } from './observe-answer.ts';
 
 /** Whether the filter obeys shows with the first rows; the first page may be empty. */
 export const showsFirstRows = ({ pager }: Reading): boolean => pager.pass === 1 && pager.seen.size === 0;
@@ -67,16 +67,19 @@ export const daysIn = ({ asked }: PageReading, rows: readonly Row[]): Day[] =>
   asked === undefined ? [] : rows.flatMap(({ values }) => values[asked.field] ?? []);
 
 /** How long the reading of a window without a count became, and how heavy its answer was: it tells what the source shows at least. */
-export function observeLength(task: Task, plan: PageReading, read: ReadPage, answer: PageAnswer): Observation[] {
+export function observeLength(
+  task: Task,
+  plan: PageReading,
+  { outcome, reading }: ReadPage,
+  weight: Weight | null,
+): Observation[] {
   const asked = daysAsked(plan);
-  const { outcome, reading } = read;
   const { totalPages, shown } = reading.pager;
   if (outcome === null || asked === undefined || totalPages !== null) return [];
   const { resource } = task;
   const at = stampMs(reading.startedAt as string);
   if (shown.size >= rowsShownLately(task, at)) resource.shownLately = { rows: shown.size, at };
   const { longest } = resource.profile;
-  const weight = weightAlone(resource, answer);
   return [
     ...observeLongest(longest, asked.field, shown.size),
     ...(weight ? observeWeight(longest, asked.field, weight) : []),

@@ -2,14 +2,14 @@ import { stampMs } from '../../../clock.ts';
 import { isKind, type SluiceError } from '../../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../../source/client.ts';
 import type { KnownAnswer } from '../../../warehouse/rows/write/known-answers.ts';
-import { holdsNothing, holdsRows, type List, pageSize } from '../../coverage/list.ts';
+import { holdsNothing, type List, pageSize } from '../../coverage/list.ts';
 import { believedMeta, promisedPages } from '../../profile/counts.ts';
 import type { Refused } from '../../profile/observed-page.ts';
 import { isSingleBody } from '../../profile/strategy.ts';
 import type { Resource } from '../../resource.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import { stopsSource, type Task } from '../../task/task.ts';
-import { firstPageHidden, nothingAnswered, orAbsent, unanswered } from './absent-list.ts';
+import { orAbsent, unanswered } from './absent-list.ts';
 import type { KnownAnswers, Recall } from './recall.ts';
 
 /** What readings need from the loop that runs them. */
@@ -87,7 +87,7 @@ const LARGEST = 1000;
 const SIZES = [LARGEST, 500, 250, 100, 50, 25, 20, 10];
 
 /** At this size or below, a time-out is not due to the size of the page. */
-const SMALL_PAGE = 100;
+export const SMALL_PAGE = 100;
 
 /** Rows to request at the start of a reading. What the source refused is not asked for again. */
 export function firstLimit(reader: Reader, { profile }: Resource): number {
@@ -109,12 +109,11 @@ export const withoutRows = (address: Pick<PageAnswer, 'page' | 'limit' | 'grante
 /** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
 export async function fetchPage(question: ListQuery, asked: PageRequest): Promise<PageAnswer> {
   const { resource } = question.task;
-  const { bare } = asked;
   let attempt: Attempt = { ...asked, patient: false, refusals: 0 };
   for (;;) {
     const { page, limit } = attempt;
     try {
-      return await fetchOnce(question, { ...attempt, bare }, isHasty(attempt, asked));
+      return await fetchOnce(question, attempt, isHasty(attempt, asked));
     } catch (cause) {
       const error = orAbsent(resource, cause);
       const next = afterError(error, attempt, asked);
@@ -138,6 +137,7 @@ interface Attempt {
   readonly patient: boolean;
   /** How often fewer rows than usual were refused. */
   readonly refusals: number;
+  readonly bare?: PageRequest['bare'];
 }
 
 const smallerThan = (limit: number, { flexible }: PageRequest): number | undefined =>
@@ -148,7 +148,7 @@ const isHasty = ({ limit, patient }: Attempt, asked: PageRequest): boolean =>
   smallerThan(limit, asked) !== undefined && limit > SMALL_PAGE && !patient;
 
 /** The source refused what it was asked for, not the key. */
-const isRefusal = (error: unknown): error is SluiceError => isKind(error, 'refused') && error.status !== 403;
+export const isRefusal = (error: unknown): error is SluiceError => isKind(error, 'refused') && error.status !== 403;
 
 /** How the page is asked for after this error; null where that would not help. */
 function afterError(error: unknown, attempt: Attempt, asked: PageRequest): Attempt | null {
@@ -169,7 +169,7 @@ function afterError(error: unknown, attempt: Attempt, asked: PageRequest): Attem
 
 async function fetchOnce(
   question: ListQuery,
-  { page, limit, refused, bare }: Attempt & Pick<PageRequest, 'bare'>,
+  { page, limit, refused, bare }: Attempt,
   hasty: boolean,
 ): Promise<PageAnswer> {
   const { reader, task, query } = question;
@@ -211,7 +211,7 @@ export async function fetchListInstead(reader: Reader, task: Task, error: Sluice
   return answer.requests;
 }
 
-const isFiltered = (query: ListQuery['query']): boolean => Object.keys(query).length > 0;
+export const isFiltered = (query: ListQuery['query']): boolean => Object.keys(query).length > 0;
 
 /** `hasty`: give up after two attempts. */
 const request = (
@@ -235,71 +235,6 @@ const request = (
       recalled,
     ),
   );
-
-/**
- * Fetches the first page of a reading, smaller if necessary. If the page is empty although rows are stored, another answer has to be: a faulty one
- * is likelier than the deletion of all rows at once. A 404 in place of rows has to be confirmed by other answers.
- */
-export async function fetchFirstPage(question: ListQuery, limit: number): Promise<PageAnswer> {
-  const answer = await fetchPage(question, { page: 1, limit, flexible: true });
-  const { resource } = question.task;
-  // A count of none agrees.
-  const asksBare = !isFiltered(question.query) && answer.meta?.totalRecords !== 0;
-  if (answer.rows.length > 0 || (!asksBare && !holdsRows(resource, question.slice))) return answer;
-  const fetchAgain = () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true });
-  const again = await replacing(answer, asksBare ? () => unlessShownBare(question, answer.limit) : fetchAgain);
-  if (!again.isGone || holdsNothing(resource)) return again;
-  again.release();
-  const requests = await provePresence(question, again);
-  return { ...again, requests: again.requests + requests };
-}
-
-/** Rows to ask for where a source shows no row of a longer page. */
-const SMALLER = [SMALL_PAGE, 20];
-
-/**
- * The first page of the whole list had no rows. It is believed once the list has none without page and limit, too. Otherwise the answer was wrong, or
- * the source shows no row of a page longer than it allows, or counts its pages from another number than 1.
- */
-async function unlessShownBare(question: ListQuery, limit: number): Promise<PageAnswer> {
-  const { job } = question.task.resource;
-  const ask = (size: number, bare?: true) => fetchPage(question, { page: 1, limit: size, flexible: false, bare });
-  // A source may insist on both.
-  let shown = await ask(limit, true).catch((error: unknown) => (isRefusal(error) ? ask(limit) : Promise.reject(error)));
-  if (shown.rows.length === 0) return shown;
-  // Others may have come before it meanwhile.
-  const keyOf = (row: unknown) => String((row as Record<string, unknown> | null)?.[job.key] ?? JSON.stringify(row));
-  const first = keyOf(shown.rows[0]);
-  for (const size of [limit, ...SMALLER.filter(each => each < limit)]) {
-    shown = await replacing(shown, () => ask(size));
-    if (shown.rows.some(row => keyOf(row) === first)) return size === limit ? shown : { ...shown, refused: 'more' };
-  }
-  shown.release();
-  throw firstPageHidden(question.task.resource);
-}
-
-/**
- * Every address answers 404 while a source is deployed or a proxy has lost it. So nothing is empty for that unless the source answers then: for
- * the list without a filter or, where that has lost all of its rows, for another list. Returns the requests that this took.
- */
-async function provePresence({ reader, task, query }: ListQuery, { limit, grantedAt }: PageAnswer): Promise<number> {
-  const { resource: asked } = task;
-  const others = reader.othersAnswering(asked, stampMs(grantedAt)).filter(other => !holdsNothing(other));
-  const lists = [
-    ...(isFiltered(query) ? [{ resource: asked, limit }] : []),
-    ...others.map(other => ({ resource: other, limit: firstLimit(reader, other) })),
-  ];
-  let requests = 0;
-  for (const { resource, limit } of lists) {
-    const question: ListQuery = { reader, task: { ...task, resource }, slice: { by: 'newest' }, query: {} };
-    const answer = await fetchPage(question, { page: 1, limit, flexible: true });
-    answer.release();
-    requests += answer.requests;
-    // An empty list of another kind of rows may be an answer of the same failure.
-    if (answer.rows.length > 0 || (resource === asked && !answer.isGone)) return requests;
-  }
-  throw nothingAnswered(asked);
-}
 
 /** Asks for pages that are not kept, so that they need not wait for others to be committed. */
 export const withoutWaiting = (question: ListQuery): ListQuery => ({

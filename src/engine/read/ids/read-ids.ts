@@ -10,7 +10,6 @@ import { mayBeCut } from '../answer/observe-answer.ts';
 import { confirmEnd, fetchBehind, lookBehind } from '../fetch/confirm-end.ts';
 import { fetchInOrder, inTurn } from '../fetch/fetch-in-order.ts';
 import {
-  fetchFirstPage,
   fetchPage,
   firstLimit,
   fullPage,
@@ -19,6 +18,7 @@ import {
   type Reader,
   withoutWaiting,
 } from '../fetch/fetch-page.ts';
+import { fetchFirstPage } from '../fetch/first-page.ts';
 import type { Step } from '../step.ts';
 import {
   addressesBehind,
