@@ -35,6 +35,8 @@ interface Paging {
   readonly firstPage?: number;
   /** They show the first page. */
   readonly wrapsBehind?: boolean;
+  /** The status without page and limit. Default: as for page 1. */
+  readonly bare?: number;
   /** Called once a page has been shown. */
   readonly shown?: (page: number) => void;
 }
@@ -67,6 +69,7 @@ async function withProducts(
     mostAccepted = Number.POSITIVE_INFINITY,
     mostShown = Number.POSITIVE_INFINITY,
     firstPage = 1,
+    bare,
     shown = () => undefined,
   }: Paging,
   run: (sync: () => Promise<{ stored: number[]; complete: boolean; requests: number }>) => Promise<void>,
@@ -76,6 +79,7 @@ async function withProducts(
   const url = await openProxy(sandbox, (answer, { path, query }) => {
     if (path !== '/api/v2/products') return answer;
     requests++;
+    if (bare !== undefined && !query.has('page')) return { status: bare, body: { success: false, message: 'No page' } };
     const page = Number(query.get('page') ?? firstPage) - firstPage + 1;
     const wanted = Number(query.get('limit') ?? 20);
     if (wanted > mostAccepted) return { status: 422, body: { success: false, message: 'Too many' } };
@@ -410,6 +414,16 @@ test.each([80, null])(
     await withProducts(paging, async sync => {
       for (let times = 0; times < 4; times++)
         expect(await sync()).toMatchObject({ complete: false, stored: { length: 0 } });
+    });
+  },
+);
+
+test.each([404, 422])(
+  'an empty list of a source that insists on page and limit (%i without) is complete',
+  async bare => {
+    await withProducts({ places: () => [], count: () => null, bare }, async sync => {
+      for (let times = 0; times < 2; times++)
+        expect(await sync()).toMatchObject({ complete: true, stored: { length: 0 } });
     });
   },
 );

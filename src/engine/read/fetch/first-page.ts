@@ -1,4 +1,5 @@
 import { stampMs } from '../../../clock.ts';
+import { isKind } from '../../../errors.ts';
 import { holdsNothing, holdsRows } from '../../coverage/list.ts';
 import { keyIn } from '../../profile/observe-page.ts';
 import { firstPageHidden, nothingAnswered } from './absent-list.ts';
@@ -42,7 +43,7 @@ async function unlessShownBare(question: ListQuery, limit: number): Promise<Page
   const { job } = question.task.resource;
   const ask = (size: number, bare?: true) => fetchPage(question, { page: 1, limit: size, flexible: false, bare });
   // A source may insist on both.
-  const insists = (error: unknown) => isRefusal(error);
+  const insists = (error: unknown) => isRefusal(error) || isKind(error, 'absent');
   let shown = await ask(limit, true).catch((error: unknown) => (insists(error) ? ask(limit) : Promise.reject(error)));
   if (shown.rows.length === 0) return shown;
   const first = keyIn(shown.rows[0], job.key);
