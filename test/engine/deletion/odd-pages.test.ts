@@ -81,7 +81,7 @@ async function withProducts(
     requests++;
     if (bare !== undefined && !query.has('page')) return { status: bare, body: { success: false, message: 'No page' } };
     const page = Number(query.get('page') ?? firstPage) - firstPage + 1;
-    const wanted = Number(query.get('limit') ?? 20);
+    const wanted = Number(query.get('limit') ?? 25);
     if (wanted > mostAccepted) return { status: 422, body: { success: false, message: 'Too many' } };
     const limit = size(wanted);
     const behind = wanted > mostShown ? [] : places().slice((page - 1) * limit, page * limit);
@@ -204,6 +204,20 @@ test('an empty answer for the first two rows of a list, which its source takes o
   const live = all.filter(({ id }) => !isHidden(id));
   const places = () => all.map(row => (isHidden(row.id) ? null : row));
   await withProducts({ places, count: () => all.length, mostAccepted: 20 }, async sync => {
+    for (let times = 0; times < 4; times++) {
+      const { stored, complete } = await sync();
+      expect(stored.length === live.length || !complete).toBe(true);
+    }
+    expect(await sync()).toMatchObject({ stored: idsOf(live) });
+  });
+});
+
+test('a list whose source takes all rows out of its first page is read behind that page', async () => {
+  const all = products(1, 80).reverse();
+  const live = all.filter(({ id }) => id <= 68);
+  const places = () => all.map(row => (row.id > 68 ? null : row));
+  const size = (wanted: number) => (wanted === 25 ? 25 : 10);
+  await withProducts({ places, count: () => all.length, size }, async sync => {
     for (let times = 0; times < 4; times++) {
       const { stored, complete } = await sync();
       expect(stored.length === live.length || !complete).toBe(true);

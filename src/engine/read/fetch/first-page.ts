@@ -25,7 +25,7 @@ export async function fetchFirstPage(question: ListQuery, limit: number): Promis
   const asksBare = !isFiltered(question.query) && answer.meta?.totalRecords !== 0;
   if (answer.rows.length > 0 || (!asksBare && !holdsRows(resource, question.slice))) return answer;
   const fetchAgain = () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true });
-  const again = await replacing(answer, asksBare ? () => unlessShownBare(question, answer.limit) : fetchAgain);
+  const again = await replacing(answer, asksBare ? () => unlessShownBare(question, answer) : fetchAgain);
   if (!again.isGone || holdsNothing(resource)) return again;
   again.release();
   const requests = await provePresence(question, again);
@@ -37,9 +37,10 @@ const SMALLER = [SMALL_PAGE, 20];
 
 /**
  * The first page of the whole list had no rows. It is believed once the list has none without page and limit, too. Otherwise the answer was wrong, or
- * the source shows no row of a page longer than it allows, or counts its pages from another number than 1.
+ * the source shows no row of a page longer than it allows, or it hides all rows of this page, whose count says that others follow, or it counts its
+ * pages from another number than 1.
  */
-async function unlessShownBare(question: ListQuery, limit: number): Promise<PageAnswer> {
+async function unlessShownBare(question: ListQuery, { limit, meta, promised }: PageAnswer): Promise<PageAnswer> {
   const { job } = question.task.resource;
   const ask = (size: number, bare?: true) => fetchPage(question, { page: 1, limit: size, flexible: false, bare });
   // A source may insist on both.
@@ -53,6 +54,8 @@ async function unlessShownBare(question: ListQuery, limit: number): Promise<Page
     if (shown.rows.some(row => keyIn(row, job.key) === first))
       return size === limit ? shown : { ...shown, refused: 'more' };
   }
+  const pages = promised ?? meta?.totalPages ?? 1;
+  if (pages > 1) return replacing(shown, () => ask(limit));
   shown.release();
   throw firstPageHidden(question.task.resource);
 }
