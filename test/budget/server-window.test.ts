@@ -10,6 +10,7 @@ import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { parseRateHeaders } from '../../src/source/answers/rate-limit.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import '../support/properties.ts';
+import { some } from '../support/long.ts';
 
 const likely = Object.fromEntries(
   Object.entries(variantPoints).map(([name, { likely }]) => [name, likely]),
@@ -96,18 +97,20 @@ const live: Load = { lane: 'live', atOnce: 4, slowMs: 200, hours: 3 };
 const KINDS = Object.keys(variantPoints['rate-window'].values) as Variants['rate-window'][];
 
 describe('a limit per minute', () => {
-  test.each(KINDS.flatMap(kind => (['live', 'backfill'] as const).map(lane => [kind, lane] as const)))(
-    'is found out and used, and no request is refused: %s, %s',
-    async (kind, lane) => {
-      const { refused, found, inHour, startedAt } = await play(
-        { limit: 60, windowMs: MINUTE, variants: { 'rate-window': kind } },
-        { ...live, lane },
-      );
-      expect(refused).toBe(0);
-      expect(found.at(-1)?.limit).toBe(60);
-      expect(inHour(startedAt + HOUR)).toBeGreaterThan(900);
-    },
-  );
+  test.each(
+    some(
+      KINDS.flatMap(kind => (['live', 'backfill'] as const).map(lane => [kind, lane] as const)),
+      2,
+    ),
+  )('is found out and used, and no request is refused: %s, %s', async (kind, lane) => {
+    const { refused, found, inHour, startedAt } = await play(
+      { limit: 60, windowMs: MINUTE, variants: { 'rate-window': kind } },
+      { ...live, lane },
+    );
+    expect(refused).toBe(0);
+    expect(found.at(-1)?.limit).toBe(60);
+    expect(inHour(startedAt + HOUR)).toBeGreaterThan(900);
+  });
 });
 
 test.each(KINDS)(

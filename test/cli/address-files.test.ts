@@ -2,6 +2,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { long } from '../support/long.ts';
 import { begin, KEY, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
@@ -40,7 +41,7 @@ test('doctor, sync and start name the file that an address came from, before a r
   });
 });
 
-test('the addresses of several sources are named once', async () => {
+long('the addresses of several sources are named once', async () => {
   await withInstallation({}, async ({ env, sandbox }) => {
     const { SOURCE_URL: _url, SOURCE_API_KEY: _key, ...others } = env;
     const source = (name: string) => ({ name, url: sandbox.url, api_key_from: 'BOTH_KEY' });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
+import { long } from '../support/long.ts';
 import { MAIN } from '../support/resources.ts';
 import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
@@ -98,7 +99,7 @@ test('agenda, doctor and start say what a target needs, and whether the limit al
   });
 });
 
-test('agenda shows each of several sources', async () => {
+long('agenda shows each of several sources', async () => {
   await withInstallation({}, async ({ env }) => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-agenda-'));
     try {

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { createOrder, readOrders } from '../../src/warehouse/ledgers/orders.ts';
+import { long } from '../support/long.ts';
 import { useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
-test('an open backfill is listed and can be paused, however many later ones have ended', async () => {
+long('an open backfill is listed and can be paused, however many later ones have ended', async () => {
   await withInstallation({}, async ({ database, sluice }) => {
     const place = { source: 'main', resource: 'invoices', kind: 'backfill' } as const;
     const { id } = await createOrder(database.kysely, place);

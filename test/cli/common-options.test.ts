@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { long } from '../support/long.ts';
 import { hasTerminals, run, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
@@ -18,7 +19,7 @@ test('--version prints the version of package.json', async () => {
   expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
-test('FORCE_COLOR switches colours on or off; NO_COLOR overrides it', async () => {
+long('FORCE_COLOR switches colours on or off; NO_COLOR overrides it', async () => {
   await withInstallation({}, async ({ env }) => {
     const colored = async (more: Record<string, string>) =>
       (await run(['status'], { env: { ...env, ...more } })).stdout.includes('\u001b[');

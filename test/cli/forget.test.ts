@@ -6,6 +6,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { acquireSourceLock } from '../../src/warehouse/database/source-lock.ts';
 import { findText } from '../support/find-text.ts';
+import { some } from '../support/long.ts';
 import { type Installation, run, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
@@ -192,7 +193,7 @@ test('a record without an address is erased with its child rows, once its list n
   });
 });
 
-test.each(['null', 'not-found', '400', 'marked'] as const)(
+test.each(some(['null', 'not-found', '400', 'marked'] as const, 1))(
   'a customer whose address answers %s once it is deleted can be erased',
   async variant => {
     await withInstallation({ size: SIZE, variants: { 'deleted-customer': variant } }, async installation => {

@@ -6,6 +6,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSandbox } from '../../sandbox/sandbox.ts';
 import { withSettings } from '../../src/cli/commands/init.ts';
+import { long } from '../support/long.ts';
 import { begin, hasTerminals, KEY, run, until, useBuild } from './run-command.ts';
 
 useBuild();
@@ -59,24 +60,27 @@ test('a wrong address or key is said, and nothing is written', async () => {
   });
 });
 
-test('beside a sources file, init tests the source that was typed, and says that the file takes precedence', async () => {
-  const other = await openSandbox({ size: 'small', apiKey: 'key-of-graz', rateLimit: 0 });
-  await withSource(async (url, cwd) => {
-    const graz = { name: 'graz', url: other.url, api_key_from: 'SOURCE_GRAZ_KEY' };
-    writeFileSync(join(cwd, 'sources.json'), JSON.stringify([graz]));
-    writeFileSync(join(cwd, '.env'), 'SOURCE_GRAZ_KEY=key-of-graz\n', { mode: 0o600 });
-    const wrong = await run(['init', '--url', url], { cwd, input: 'not-the-key-of-this-source' });
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/key.* Nothing was written\./)]);
-    const { code, stderr } = await run(['init', '--url', url], { cwd, input: KEY });
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringMatching(/^sources\.json describes the sources and takes precedence/),
-    ]);
-    expect(other.stats.total).toBe(0);
-    expect(parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))).toMatchObject({ SOURCE_URL: url });
-  });
-  await other.close();
-});
+long(
+  'beside a sources file, init tests the source that was typed, and says that the file takes precedence',
+  async () => {
+    const other = await openSandbox({ size: 'small', apiKey: 'key-of-graz', rateLimit: 0 });
+    await withSource(async (url, cwd) => {
+      const graz = { name: 'graz', url: other.url, api_key_from: 'SOURCE_GRAZ_KEY' };
+      writeFileSync(join(cwd, 'sources.json'), JSON.stringify([graz]));
+      writeFileSync(join(cwd, '.env'), 'SOURCE_GRAZ_KEY=key-of-graz\n', { mode: 0o600 });
+      const wrong = await run(['init', '--url', url], { cwd, input: 'not-the-key-of-this-source' });
+      expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/key.* Nothing was written\./)]);
+      const { code, stderr } = await run(['init', '--url', url], { cwd, input: KEY });
+      expect([code, stderr]).toEqual([
+        0,
+        expect.stringMatching(/^sources\.json describes the sources and takes precedence/),
+      ]);
+      expect(other.stats.total).toBe(0);
+      expect(parseEnv(readFileSync(join(cwd, '.env'), 'utf8'))).toMatchObject({ SOURCE_URL: url });
+    });
+    await other.close();
+  },
+);
 
 test.runIf(hasTerminals)('on a terminal it asks, and does not show the key', async () => {
   await withSource(async (url, cwd) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { differences } from '../support/compare.ts';
-import { some } from '../support/long.ts';
+import { long } from '../support/long.ts';
 import { begin, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
@@ -69,7 +69,7 @@ test('a limit of rewrites for a column lets people replace it, and a column that
   });
 });
 
-test('only an undo that replaced rows can be taken back', async () => {
+long('only an undo that replaced rows can be taken back', async () => {
   await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
     await sync('invoices');
     const [first, ...others] = sandbox.rows('invoices');
@@ -90,16 +90,11 @@ test('only an undo that replaced rows can be taken back', async () => {
   });
 });
 
-test.each(
-  some(
-    [
-      { name: 'sync', args: ['sync', 'invoices', '--full'] },
-      { name: 'backfill', args: ['backfill', 'invoices'] },
-      { name: 'verify', args: ['verify', 'invoices', '--repair'] },
-    ],
-    1,
-  ),
-)('a $name under way begins again after an undo, and ends as if alone', async ({ args }) => {
+long.each([
+  { name: 'sync', args: ['sync', 'invoices', '--full'] },
+  { name: 'backfill', args: ['backfill', 'invoices'] },
+  { name: 'verify', args: ['verify', 'invoices', '--repair'] },
+])('a $name under way begins again after an undo, and ends as if alone', async ({ args }) => {
   await withInstallation({ latencyMs: 200 }, async ({ sandbox, database, env, sluice, sync }) => {
     await sync('invoices');
     const [edited] = sandbox.rows('invoices');

@@ -126,7 +126,7 @@ describe('limits that a list rejects', () => {
   });
   const REJECTED = 'limit=1000 is rejected with HTTP 400, 100 is accepted';
 
-  test.for(['customers', 'invoices'])('%s: a limit that times out is lowered and reported', async list => {
+  test.for(some(['customers', 'invoices'], 1))('%s: a limit that times out is lowered and reported', async list => {
     const { sandbox, run } = await openWith({});
     const url = await openProxy(sandbox, (answer, { path, query }) =>
       path === `/api/v2/${list}` && Number(query.get('limit')) > 500 ? 'no answer' : answer,

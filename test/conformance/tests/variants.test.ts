@@ -125,7 +125,7 @@ const cases = [...GROUPS, ...alone.map(point => [point])].flatMap(points => {
   });
 });
 
-test.for(some(cases, 24))('$text: each is determined, and every other point correctly', async ({ given }) => {
+test.for(some(cases, 16))('$text: each is determined, and every other point correctly', async ({ given }) => {
   const [point, value] = given[0] as readonly [string, string];
   const paging = point === 'cap' ? 'capped' : point === 'most-rows' && value !== 'all' ? 'whole' : 'meta';
   const { sandbox, run } = await openWith({ paging, ...Object.fromEntries(given) } as Partial<Variants>);

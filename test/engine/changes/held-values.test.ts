@@ -41,7 +41,7 @@ describe.each([
   { pageSize: 100, kinds: KINDS, invoices: 300 },
   { pageSize: 7, kinds: ['renamed', 'half-nulled', 'items-omitted'], invoices: 100 },
 ] as const)('while the source answers wrongly (pages of $pageSize)', ({ pageSize, kinds, invoices }) => {
-  test.each(some<(typeof kinds)[number]>(kinds, 2))(
+  test.each(some<(typeof kinds)[number]>(kinds, 1))(
     'nothing stored is emptied, and all else is stored (%s)',
     async kind => {
       const sandbox = await openSandbox({ size: { ...SIZE, invoices }, rateLimit: 0 });
@@ -110,10 +110,15 @@ test('what few people empty is emptied', async () => {
   await sandbox.close();
 });
 
-test.each([
-  { kind: 'vanished', field: 'amount' },
-  { kind: 'items-omitted', field: 'items' },
-] as const)('a loss that somebody accepts is stored ($kind)', async ({ kind, field }) => {
+test.each(
+  some(
+    [
+      { kind: 'vanished', field: 'amount' },
+      { kind: 'items-omitted', field: 'items' },
+    ] as const,
+    1,
+  ),
+)('a loss that somebody accepts is stored ($kind)', async ({ kind, field }) => {
   const sandbox = await openSandbox({ size: SIZE, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['invoices'] });

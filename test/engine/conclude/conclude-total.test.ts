@@ -6,7 +6,7 @@ import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { monthRange, overlapDays } from '../../../src/engine/slices/date-windows.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
 import { createTestDatabase } from '../../support/database.ts';
-import { some } from '../../support/long.ts';
+import { long } from '../../support/long.ts';
 import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -110,15 +110,10 @@ test('a month whose total no longer agrees is read soon, and only once', async (
   }
 });
 
-test.each(
-  some(
-    [
-      ['other-rules', 'other rules'],
-      ['absent', 'absent'],
-    ] as const,
-    1,
-  ),
-)('with report=%s the profile records it, and no further total is requested', async (report, expected) => {
+long.each([
+  ['other-rules', 'other rules'],
+  ['absent', 'absent'],
+] as const)('with report=%s the profile records it, and no further total is requested', async (report, expected) => {
   const { sandbox, slots, trust, close } = await open(`report=${report}`);
   try {
     // The sums of some months are the same by either rule.

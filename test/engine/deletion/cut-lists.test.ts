@@ -4,7 +4,7 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { some } from '../../support/long.ts';
+import { long, some } from '../../support/long.ts';
 import type { TestResource } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
@@ -112,7 +112,7 @@ const invoice = (customer_id: number, date: string) => ({
   },
 });
 
-test.each(['20000-bytes', '200-lines'] as const)(
+test.each(some(['20000-bytes', '200-lines'] as const, 1))(
   'date windows show all of a list whose answers are cut at a weight (%s), and lose no live row',
   async weight => {
     const of = weight === '200-lines' ? 'invoices' : 'transactions';
@@ -178,15 +178,10 @@ test.each(some(filtered, 3))(
   },
 );
 
-test.each(
-  some(
-    [
-      { order: 'id-desc', cap: 37 },
-      { order: 'id-asc', cap: 137 },
-    ],
-    1,
-  ),
-)(
+long.each([
+  { order: 'id-desc', cap: 37 },
+  { order: 'id-asc', cap: 137 },
+])(
   "an invoice that moved is not deleted because its customer's list shows at most $cap rows ($order)",
   async ({ order, cap }) => {
     const variants = parseVariants(`order=${order},paging=no-meta,most-rows=${cap},most-rows-of=customer`);

@@ -8,7 +8,7 @@ import type { Engine } from '../../../src/engine/run/engine.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { long, some } from '../../support/long.ts';
+import { long } from '../../support/long.ts';
 import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../support/virtual-clock.ts';
 
@@ -132,7 +132,7 @@ test('a count that is older than the windows deletes no row that they lack, howe
   });
 });
 
-test.each(some(['matching', 'unfiltered'] as const, 1))(
+long.each(['matching', 'unfiltered'] as const)(
   'nor does one that other deletions, which no reading has noticed yet, have made smaller (totals: %s)',
   async totals => {
     await withGrowingList(
@@ -211,7 +211,7 @@ test('a draft at the newest end of a list without a count is not deleted, nor do
   );
 });
 
-test('nor is one that other rows have pushed off the newest end', async () => {
+long('nor is one that other rows have pushed off the newest end', async () => {
   await withGrowingList(
     async ({ clock, database, engine, sandbox, insert }) => {
       const draft = insert(isDraft);

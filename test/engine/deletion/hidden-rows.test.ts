@@ -6,7 +6,7 @@ import type { Database } from '../../../src/warehouse/database/database.ts';
 import { openProxy } from '../../conformance/tests/proxy.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { some } from '../../support/long.ts';
+import { long, some } from '../../support/long.ts';
 import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -78,7 +78,7 @@ const LOSSES = [
   ['every second row', (rows: object[]) => rows.filter((_, index) => index % 2 === 1)],
 ] as const;
 
-test.each(some(LOSSES, 1))(
+long.each(LOSSES)(
   'a page that once came without %s does not change how a list with a wrong count is read',
   async (_what, lose) => {
     const variants = parseVariants('totals=doubled');

@@ -269,7 +269,7 @@ test.each(
         { isNewestFirst, most, behind: 'shows the first for' },
       ]),
     ),
-    2,
+    1,
   ),
 )(
   'a source without a count that $behind pages behind its last ends there (newest first: $isNewestFirst, $most rows a page)',

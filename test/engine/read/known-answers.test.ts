@@ -59,7 +59,7 @@ async function withSource(variants: Partial<Variants>, work: (given: Given) => P
 
 const SOURCES: readonly Partial<Variants>[] = [{}, { order: 'id-asc' }, { order: 'date-desc' }, { paging: 'no-meta' }];
 
-test.each(some(SOURCES, 2))('an answer that comes again is not read again (%o)', async variants => {
+test.each(some(SOURCES, 1))('an answer that comes again is not read again (%o)', async variants => {
   await withSource(variants, async ({ verify, differing, engine }) => {
     const before = new Map(engine.resources.map(({ name, entries }) => [name, [...entries.values()]]));
     const { known, read } = await verify();
@@ -127,7 +127,7 @@ async function apply(
 /** A deletion is confirmed by further readings. */
 const MOST_VERIFIES = 4;
 
-test.each(some(SOURCES, 2))(
+test.each(some(SOURCES, 1))(
   'whatever was changed at the source or in the warehouse, verify --repair makes them equal (%o)',
   async variants => {
     await withSource(variants, async given => {

@@ -171,7 +171,7 @@ test('a count that was off for a while is believed again once it agrees with the
   await sandbox.close();
 });
 
-test('a count that is estimated anew for each answer fails two runs at most; the third believes the rows', async () => {
+long('a count that is estimated anew for each answer fails two runs at most; the third believes the rows', async () => {
   await withSource({ estimates: 'yes' }, async ({ sandbox, database, sync }) => {
     for (let runs = 0; runs < 2; runs++) await sync();
     expect(await sync()).toEqual(['done', 'done', 'done']);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { openSandbox, type SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
+import { some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 test.each<NonNullable<SandboxOptions['variants']>>([
@@ -26,7 +27,7 @@ test.each<NonNullable<SandboxOptions['variants']>>([
   });
 });
 
-test.each(['id-desc', 'id-asc', 'date-desc'] as const)(
+test.each(some(['id-desc', 'id-asc', 'date-desc'] as const, 1))(
   'lists whose names are the ids of their rows have no order that the answer shows (%s)',
   async order => {
     await withDatabase(async database => {

@@ -2,17 +2,23 @@ import { expect, test } from 'vitest';
 import { openSandbox, type SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { withDatabase } from '../../support/database.ts';
 import { findText } from '../../support/find-text.ts';
+import { some } from '../../support/long.ts';
 import { ALL } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 const SIZE = { customers: 40, invoices: 60, transactions: 80 };
 
-test.each<[NonNullable<SandboxOptions['variants']>, string]>([
-  [{ secrets: 'nested', 'extra-fields': 'yes' }, 'warehouse.orders'],
-  [{ secrets: 'nested', 'other-ids': 'no', 'transaction-ids': 'no', lists: 'gaps' }, 'warehouse.invoice_items'],
-  [{ secrets: 'nested', fault: 'rows-unreadable', charset: 'broken' }, 'warehouse.customers'],
-  [{ secrets: 'wrapped' }, 'sluice.quarantine'],
-])('with %j no table holds a password, a key or a card number', async (variants, filled) => {
+test.each<[NonNullable<SandboxOptions['variants']>, string]>(
+  some(
+    [
+      [{ secrets: 'nested', 'extra-fields': 'yes' }, 'warehouse.orders'],
+      [{ secrets: 'nested', 'other-ids': 'no', 'transaction-ids': 'no', lists: 'gaps' }, 'warehouse.invoice_items'],
+      [{ secrets: 'nested', fault: 'rows-unreadable', charset: 'broken' }, 'warehouse.customers'],
+      [{ secrets: 'wrapped' }, 'sluice.quarantine'],
+    ],
+    2,
+  ),
+)('with %j no table holds a password, a key or a card number', async (variants, filled) => {
   await withDatabase(async database => {
     const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
     const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ALL });

@@ -33,7 +33,7 @@ const VARIANTS = [
 /** Several pages of each list. A list that the source caps must have more rows than the cap. */
 const SIZE = { customers: 105, invoices: 150, transactions: 220 };
 
-test.each(some(VARIANTS, 6))(
+test.each(some(VARIANTS, 4))(
   '%s: rows are equal after a sync, 60 changes of every kind and another sync, and verify finds no difference',
   async text => {
     const size = text === 'paging=capped' ? 'small' : SIZE;

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE } from '../../../src/clock.ts';
 import { createTicks } from '../../../src/service/schedule/schedule.ts';
 import '../../support/properties.ts';
+import { some } from '../../support/long.ts';
 
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo', 'UTC'];
 const clocks = new Map(
@@ -92,7 +93,7 @@ test('the next tick is the one that will be recorded', () => {
 });
 
 test('a schedule for every hour keeps ticking in elapsed time when the clock is changed', () => {
-  for (const { zone, day } of changes) {
+  for (const { zone, day } of some(changes, 3)) {
     const found = ticksBetween('*/15 * * * *', zone, day, day + DAY);
     expect(found).toEqual(Array.from({ length: DAY / (15 * MINUTE) }, (_, n) => day + n * 15 * MINUTE));
   }

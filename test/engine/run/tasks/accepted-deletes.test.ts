@@ -5,17 +5,23 @@ import { isKind } from '../../../../src/errors.ts';
 import { adoptOrder } from '../../../../src/warehouse/ledgers/orders.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
+import { some } from '../../../support/long.ts';
 import { openEngine, serveOrders } from '../../../support/source.ts';
 
 const GONE = 60;
 
-test.each([
-  { when: 'before any of them is missing', isTime: () => true },
-  {
-    when: 'once they were held back',
-    isTime: (event: LoopEvent) => 'task' in event && isKind(event.task.state.failure, 'fuse'),
-  },
-])('a running sync deletes as many rows as an equal order accepts meanwhile, $when', async ({ isTime }) => {
+test.each(
+  some(
+    [
+      { when: 'before any of them is missing', isTime: () => true },
+      {
+        when: 'once they were held back',
+        isTime: (event: LoopEvent) => 'task' in event && isKind(event.task.state.failure, 'fuse'),
+      },
+    ],
+    1,
+  ),
+)('a running sync deletes as many rows as an equal order accepts meanwhile, $when', async ({ isTime }) => {
   const sandbox = await openSandbox({
     size: { customers: 10, invoices: 200, transactions: 5 },
     rateLimit: 0,
