@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   start: async cli => (await import('./commands/start.ts')).startCommand(cli),
   doctor: async cli => (await import('./commands/doctor.ts')).doctorCommand(cli),
   sync: async cli => (await import('./commands/sync.ts')).syncCommand(cli),
+  refresh: async cli => (await import('./commands/refresh.ts')).refreshCommand(cli),
   backfill: async cli => (await import('./commands/backfill.ts')).backfillCommand(cli),
   verify: async cli => (await import('./commands/verify.ts')).verifyCommand(cli),
   status: async cli => (await import('./commands/status.ts')).statusCommand(cli),

@@ -8,7 +8,7 @@ import { type OrderRequest, placeOrder } from '../../service/orders/order-reques
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
-import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
+import { type Order, type OrderKind, readOrders } from '../../warehouse/ledgers/orders.ts';
 import {
   type OrderProgress,
   type OrderWork,
@@ -54,7 +54,7 @@ export async function readSources(
   const limited = maxRequests === undefined ? undefined : limitRequests(maxRequests);
   const prepare = async (source: OpenSource) => {
     await recognise(database, source, moved);
-    if (requests.some(({ kind }) => kind === 'backfill')) return;
+    if (requests.some(({ kind }) => kind === 'backfill' || kind === 'refresh')) return;
     const estimate = await estimateWork(session, database, source, requests);
     const lag = requests.some(({ repair }) => repair) ? lagText(source.settings.lagMs) : '';
     const text = `${estimateText(estimate, source.timeZone, maxRequests)}${lag}`;
@@ -121,8 +121,9 @@ export async function completeOrders(reading: Reading, requests: readonly OrderR
   };
   const placed = await complete(requests);
 
-  // An adopted sync counts what was proven soon after it was created; whoever syncs now also wants the changes since then.
-  const old = placed.filter(order => order.kind === 'sync' && order.createdAt < since - HOUR);
+  // An adopted sync counts what was proven soon after it was created; whoever syncs now also wants the changes since then. A refresh is of now.
+  const mayBeOld: Partial<Record<OrderKind, number>> = { sync: HOUR, refresh: 0 };
+  const old = placed.filter(({ kind, createdAt }) => createdAt < since - (mayBeOld[kind] ?? Number.POSITIVE_INFINITY));
   const ended = await readOrders(database.kysely, idsOf(old));
   const isStale = ({ resource }: OrderRequest) =>
     ended.some(order => order.resource === resource && order.state === 'done');

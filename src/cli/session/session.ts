@@ -167,12 +167,11 @@ export interface CostOptions {
 }
 
 /** The options that say what a command may cost. */
-export const withCostOptions = (command: Command): Command =>
+export const withCostOptions = (
+  command: Command,
+  most = 'stop with exit code 75 after <n> requests; progress is kept',
+): Command =>
   command
     .option('--dry-run', 'print what it would cost and when it would be done; send no request and change nothing')
-    .option(
-      '--max-requests <n>',
-      'stop with exit code 75 after <n> requests; progress is kept',
-      wholeNumber('--max-requests', 1, 1_000_000),
-    )
+    .option('--max-requests <n>', most, wholeNumber('--max-requests', 1, 1_000_000))
     .option('--no-wait', NO_WAIT);

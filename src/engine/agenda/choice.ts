@@ -11,7 +11,7 @@ export interface TaskProgress {
   readonly readsAll: boolean | null;
   /** Requests it may still spend on reading again what was read before. */
   readonly allowance: number;
-  /** What hints point to; the first comes next. */
+  /** What hints point to, or a refresh asks for; the first comes next. */
   readonly targets: readonly Slice[];
   /** What the source counted when the task, or an earlier attempt at its order, first asked: only a cover read since then is counted alike. */
   readonly counted: Counted | null;
@@ -53,7 +53,7 @@ export const NO_PROGRESS: TaskProgress = {
 
 /** An order, a slot or hints being served, or a list's questions between slots (`agenda`), as far as it decides what comes next. */
 export interface Wish {
-  readonly kind: 'sync' | 'slot' | 'agenda' | 'hint' | 'backfill' | 'verify';
+  readonly kind: 'sync' | 'slot' | 'agenda' | 'hint' | 'backfill' | 'verify' | 'refresh';
   /** What is proven since this moment (epoch ms) needs no reading. */
   readonly since: number;
   /** Values that were read since this moment (epoch ms) need no reading: for a tick, the one before. Default: `since`. */
@@ -63,6 +63,9 @@ export interface Wish {
   readonly reportOnly: boolean;
   readonly state: TaskProgress;
 }
+
+/** It reads what was named and nothing else. Someone waits for it. */
+export const isTargeted = ({ kind }: Pick<Wish, 'kind'>): boolean => kind === 'hint' || kind === 'refresh';
 
 /** A list while it is read. */
 export interface ListInUse extends List {

@@ -100,11 +100,15 @@ export const countsAgain = (entry: Entry, lacking: readonly LackingSlice[], now:
 /** The newest end, among what a task has asked for. */
 const NEWEST = sliceText({ by: 'newest' });
 
-/** The question that confirms a missing row, one row or one related value at a time; null where none does now. */
+/** The question that confirms a missing row; null where none does now. */
 export function confirm(facts: PlanFacts): Choice | null {
-  const { list, wish, missing, now } = facts;
   // None of them may be deleted: asking for each would cost a request a row.
-  if (wish.state.failure?.kind === 'fuse') return null;
+  if (facts.wish.state.failure?.kind === 'fuse') return null;
+  return confirmRow(facts) ?? confirmReplaced(facts) ?? confirmByCover(facts);
+}
+
+/** One row or one related value at a time. */
+export function confirmRow({ list, wish, missing, now }: PlanFacts): Choice | null {
   const open = missing.filter(row => !isContentKey(row.key) && !wish.state.asked.has(row.key));
   for (const row of open) {
     const beside = unreadBeside(list, row);
@@ -116,7 +120,7 @@ export function confirm(facts: PlanFacts): Choice | null {
     // One try for each task: what it does not settle waits for the next.
     return { ...single(slice), answers: 1, asks: { row: key } };
   }
-  return confirmReplaced(facts) ?? confirmByCover(facts);
+  return null;
 }
 
 /** Content that a window lacks may be shown without a filter. */

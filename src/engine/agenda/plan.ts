@@ -1,10 +1,10 @@
-import { DAY } from '../../clock.ts';
+import { DAY, stampMs } from '../../clock.ts';
 import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
 import { confirmsByWatched } from '../coverage/targeted.ts';
 import { mayBeAbsent, slicingOf } from '../job.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { uncovered } from '../slices/id-ranges.ts';
-import { type DateSlice, type IdSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { type DateSlice, type IdSlice, overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { pooledPrior } from './change-rates.ts';
 import {
   type Choice,
@@ -19,7 +19,15 @@ import {
   type Wish,
   wants,
 } from './choice.ts';
-import { confirm, confirmsAtOnce, coverFrom, type LackingSlice, lackingSlices, othersFirst } from './confirm.ts';
+import {
+  confirm,
+  confirmRow,
+  confirmsAtOnce,
+  coverFrom,
+  type LackingSlice,
+  lackingSlices,
+  othersFirst,
+} from './confirm.ts';
 import { chainIds, gatherDates } from './gather.ts';
 import { nextSlice } from './next-slice.ts';
 
@@ -41,8 +49,12 @@ export function openTargets(list: List, { state: { targets } }: Pick<Wish, 'stat
   return first < 0 ? [] : targets.slice(first);
 }
 
+/** What is left of the targets once a reading of `slice` has begun. A refresh keeps its own: windows may be cut, and filters ignored. */
+export const targetsBeside = (list: List, wish: Pick<Wish, 'kind' | 'state'>): readonly Slice[] =>
+  wish.kind === 'refresh' ? wish.state.targets : openTargets(list, wish).slice(1);
+
 /**
- * What a task reads next. Hints: their targets and nothing else. Others: the count (a repair, or a sync whose newest end was read already), what
+ * What a task reads next. Hints: their targets and nothing else. A refresh: what it names, and what confirms the rows that this lacks. Others: the count (a repair, or a sync whose newest end was read already), what
  * is watched, the slices that are due, and at the end what confirms the rows that went missing.
  */
 export function plan(facts: PlanFacts): Next {
@@ -56,11 +68,37 @@ function planNow(facts: PlanFacts): Next {
   // One after the other, so that the allowance holds.
   if ((absent || isMetered(facts)) && list.reading.size > 0) return 'blocked';
   if (absent) return 'done';
+  if (wish.kind === 'refresh') return planRefresh(facts);
   if (wish.kind !== 'hint') return planCount(facts) ?? planWatched(facts) ?? planDue(facts);
   // As far as the allowance goes: the next slot finds the rest.
   const [target] = wish.state.allowance > 0 ? openTargets(list, wish) : [];
   return target ? single(target) : 'done';
 }
+
+/** What was named comes first, then the windows that may hold the rows that it lacked, and at the end what confirms that these are gone. */
+function planRefresh(facts: PlanFacts): Next {
+  const { list, wish, missing, now } = facts;
+  const { targets, done } = wish.state;
+  const record = targets.find(target => !isRange(target) && !done.has(sliceText(target)));
+  if (record) return orBlocked(list, single(record));
+  const due = partition(list).filter(entry => {
+    const { slice, provenAt, dueSince } = entry;
+    if (done.has(sliceText(slice)) || (provenAt ?? 0) >= wish.since) return false;
+    return isNamed(targets, slice) || (isDue(entry, now) && (dueSince ?? 0) >= wish.since);
+  });
+  const best = bestDue(facts, due, []);
+  if (best) return best;
+  if (due.length > 0 || list.reading.size > 0) return 'blocked';
+  if (wish.state.failure) return 'done';
+  const gone = missing.filter(row => stampMs(row.since) >= wish.since || isNamed(targets, parseSlice(row.slice)));
+  return confirmRow({ ...facts, missing: gone }) ?? 'done';
+}
+
+/** Whether a slice may hold rows of the days or ids that a refresh names. A list that is cut in another way holds them anywhere. */
+export const isNamed = (targets: readonly Slice[], slice: Slice): boolean =>
+  targets.some(target => isRange(target) && (slice.by !== target.by || overlap(slice, target)));
+
+const isRange = ({ by }: Slice): boolean => by === 'date' || by === 'id';
 
 /** Pauses of one task: a source that shows and hides a row again and again must not keep it waiting. */
 export const MOST_PAUSES = 3;
@@ -84,7 +122,7 @@ function planPause(facts: PlanFacts): Pause | null {
 
 /** The task may read everything, not only what its allowance pays for. */
 const readsAll = ({ wish: { kind, state } }: PlanFacts): boolean =>
-  kind === 'verify' || kind === 'backfill' || (kind === 'sync' && state.readsAll === true);
+  kind === 'verify' || kind === 'backfill' || kind === 'refresh' || (kind === 'sync' && state.readsAll === true);
 
 /** The task may read again what was read before, and so confirm what is missing. */
 const rereads = (facts: PlanFacts): boolean =>

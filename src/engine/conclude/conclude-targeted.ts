@@ -27,6 +27,8 @@ export async function concludeTargeted(
   const { resource, task, slice, seen, unreadable, total, windowsHoldAll, end } = step;
   const at = stampMs(end.startedAt);
   effects.events.push([task, { kind: 'done', slices: [sliceText(slice)] }]);
+  if (slice.by === 'value' && !end.complete)
+    effects.events.push([task, { kind: 'proved nothing', slices: [sliceText(slice)] }]);
   if (task.reportOnly) return;
   const value = end.complete && slice.by === 'value' ? slice.value : null;
   const lacked =

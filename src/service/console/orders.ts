@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { groupBy } from '../../engine/group-by.ts';
+import { parseSlice } from '../../engine/slices/slice.ts';
 import { capitalized } from '../../errors.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
@@ -11,6 +12,7 @@ import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { estimateRemaining, paceOf } from '../orders/order-cost.ts';
 import { allows, CHANGES, changeOrder, isOrderChange, type OrderChange, rangeText } from '../orders/order-requests.ts';
+import { namedText } from '../orders/refresh.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { shownOrderState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
@@ -132,16 +134,19 @@ async function withProgress(
 
 type ShownOrder = Awaited<ReturnType<typeof withProgress>>[number];
 
-/** `backfill of`, the resource, and `2024-01-01 .. end`. */
+/** The work, the resource, and what of it, as in `backfill of invoices, 2024-01-01 .. end` and `refresh of invoices, record 17`. */
 function orderTitle(order: Order | ListedOrder): string {
-  const { kind, repair, resource, dateFrom, dateTo } = order;
+  const { kind, repair, resource, dateFrom, dateTo, targets } = order;
   const what = kind === 'verify' && repair ? 'repair' : kind;
   const range = dateFrom === null && dateTo === null ? '' : `, ${rangeText({ from: dateFrom, to: dateTo })}`;
-  return `${what} of ${resource}${range}`;
+  const named = targets.map(target => `, ${namedText(parseSlice(target))}`).join('');
+  return `${what} of ${resource}${range}${named}`;
 }
 
 /** How much of it is proven, and when the rest will be. */
-function orderProgressBar({ progress: { slices, proven, neverRead }, left, state }: ShownOrder, now: Now): Html {
+function orderProgressBar({ kind, progress, left, state }: ShownOrder, now: Now): Html {
+  const { slices, proven, neverRead } = progress;
+  if (kind === 'refresh') return html`<p class="soft">It comes before all other work, and takes some seconds.</p>`;
   const text = slices === 0 ? 'Its slices are not known yet' : `${count(proven)} of ${plural(slices, 'slice')} proven`;
   const rest =
     left === null

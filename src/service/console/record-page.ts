@@ -1,15 +1,19 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
+import { sliceText } from '../../engine/slices/slice.ts';
 import { isKind } from '../../errors.ts';
 import { shellWord } from '../../next-steps.ts';
 import { findReferences, type Reference } from '../../warehouse/erasure/traces.ts';
 import type { EndedVersion, StoredValues } from '../../warehouse/reports/stored-record.ts';
+import { formFields } from '../access/form-guard.ts';
 import { plural, wordsOfSlice } from '../format.ts';
 import type { Html } from '../html-document.ts';
+import { placeOrder } from '../orders/order-requests.ts';
 import { changedFields, type RecordStory, readStory, recordVerdict, valueText } from '../record/record-story.ts';
+import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, withoutSecrets } from './console-parts.ts';
+import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
 import {
   ago,
   card,
@@ -25,26 +29,36 @@ import {
 import { kindWord } from './state-sections.ts';
 
 export const recordRoutes = (parts: ConsoleParts): Hono =>
-  new Hono().get('/record/:resource/:key', async (c, next) => {
-    const { database, sources } = parts;
-    const { resource: name, key } = c.req.param();
-    const asked = c.req.query('source');
-    const source = sources.find(each => (asked === undefined || each.name === asked) && each.jobs.has(name));
-    const job = source?.jobs.get(name);
-    if (source === undefined || job === undefined) return next();
-    try {
-      const { schema } = source;
-      const read = await readStory(database, { source: source.name, schema, name, job }, key);
-      const story = { ...read, quarantined: read.quarantined && withoutSecrets(parts, read.quarantined) };
-      const column = `${name.replace(/s$/, '')}_id`;
-      const references = await findReferences(database.kysely, { schema, column, id: story.key });
-      const page = recordPage(parts, story, { jobs: source.jobs, references }, await nowIn(parts, source));
-      return await c.html(page, story.state === 'unknown' ? 404 : 200);
-    } catch (error) {
-      if (isKind(error, 'usage')) return next();
-      throw error;
-    }
-  });
+  new Hono()
+    .post('/record/:resource/:key', async (c, next) => {
+      const { resource, key } = c.req.param();
+      const source = sourceNamed(parts, (await formFields(c)).source);
+      if (!source?.jobs.has(resource)) return next();
+      const order = { resource, kind: 'refresh', targets: [sliceText({ by: 'one', key })] } as const;
+      const { id } = await placeOrder(parts.database, source.name, order);
+      await wakeUp(parts.database, source.name);
+      return c.redirect(`/orders/${id}`, 303);
+    })
+    .get('/record/:resource/:key', async (c, next) => {
+      const { database, sources } = parts;
+      const { resource: name, key } = c.req.param();
+      const asked = c.req.query('source');
+      const source = sources.find(each => (asked === undefined || each.name === asked) && each.jobs.has(name));
+      const job = source?.jobs.get(name);
+      if (source === undefined || job === undefined) return next();
+      try {
+        const { schema } = source;
+        const read = await readStory(database, { source: source.name, schema, name, job }, key);
+        const story = { ...read, quarantined: read.quarantined && withoutSecrets(parts, read.quarantined) };
+        const column = `${name.replace(/s$/, '')}_id`;
+        const references = await findReferences(database.kysely, { schema, column, id: story.key });
+        const page = recordPage(parts, story, { jobs: source.jobs, references }, await nowIn(parts, source));
+        return await c.html(page, story.state === 'unknown' ? 404 : 200);
+      } catch (error) {
+        if (isKind(error, 'usage')) return next();
+        throw error;
+      }
+    });
 
 const ICONS = { stored: 'ok', missing: 'warn', deleted: 'gone', quarantined: 'bad', unknown: 'off' } as const;
 
@@ -75,6 +89,7 @@ ${quarantined === null ? '' : card('The record as it came', html`<pre class="pay
 ${current === null ? '' : card('As it is now', valueList(current.row, shownValue))}
 ${Object.entries(children).map(([field, rows]) => childTable(field, rows))}
 ${references.length === 0 ? '' : card('Rows that name it', facts(references.map(({ resource: name, rows, keys }) => [name, html`${plural(rows, 'row')}: ${keys.map(each => html`${link(name, each)} `)}${rows > keys.length ? '..' : ''}`])))}
+${card('Read it now', html`<form method="post" action="${recordPath(parts, source, resource, key)}"><input type="hidden" name="source" value="${source}"><button>Refresh <span class="cost">a few requests</span></button></form>`)}
 ${card('The same in a terminal', commandBox(command))}
 </div>
 </div>`;

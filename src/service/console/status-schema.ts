@@ -34,7 +34,7 @@ const incident = z.object({
 
 const run = z.object({
   resource: z.string(),
-  kind: z.string().describe('slot (a tick), hint (a webhook), sync, backfill or verify.'),
+  kind: z.string().describe('slot (a tick), hint (a webhook), sync, backfill, verify or refresh.'),
   state: z.enum(['running', 'waiting', 'done', 'failed', 'stopped']),
   reason: z.string().nullable(),
 });
@@ -98,7 +98,7 @@ const drifted = z.object({
 
 const order = z.object({
   id: z.string(),
-  kind: z.enum(['sync', 'backfill', 'verify']),
+  kind: z.enum(['sync', 'backfill', 'verify', 'refresh']),
   resource: z.string(),
   from: z.iso.date().nullable(),
   to: z.iso.date().nullable(),

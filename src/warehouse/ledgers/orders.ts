@@ -4,7 +4,7 @@ import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs, NOW } from '../database/now.ts';
 
-export type OrderKind = 'sync' | 'backfill' | 'verify';
+export type OrderKind = 'sync' | 'backfill' | 'verify' | 'refresh';
 export type OrderState = 'waiting' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
 
 /** A durable request for work by a person; the holder of the source's lock serves it. */
@@ -24,6 +24,8 @@ export interface Order {
   readonly deleted: number;
   /** Columns and child fields whose losses are accepted. */
   readonly acceptLosses: readonly string[];
+  /** What a `refresh` is to make equal, as slices: rows (`one 17`), values or days. */
+  readonly targets: readonly string[];
   /** How many rows the source counted before they were read, and when (epoch ms). */
   readonly counted: { readonly rows: number; readonly at: number } | null;
   readonly state: OrderState;
@@ -57,6 +59,7 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
     'reason',
     'report',
     'accept_losses as acceptLosses',
+    'targets',
     sql<
       Order['counted']
     >`case when counted is not null then jsonb_build_object('rows', counted, 'at', ${epochMs('counted_at')}) end`.as(
@@ -73,10 +76,10 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
 export async function createOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind'> &
-    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'whole' | 'acceptDeletes' | 'acceptLosses'>>,
+    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'whole' | 'acceptDeletes' | 'acceptLosses' | 'targets'>>,
 ): Promise<Order> {
   const { source, resource, kind, dateFrom = null, dateTo = null, acceptDeletes = 0 } = order;
-  const { repair = false, whole = false, acceptLosses = [] } = order;
+  const { repair = false, whole = false, acceptLosses = [], targets = [] } = order;
   return db
     .insertInto('sluice.orders')
     .values({
@@ -89,6 +92,7 @@ export async function createOrder(
       whole,
       accept_deletes: acceptDeletes,
       accept_losses: acceptLosses,
+      targets,
       created_at: NOW,
     })
     .returning(columns)
@@ -109,9 +113,10 @@ export async function keepCount(db: Db, id: string, { rows, at }: NonNullable<Or
 export async function adoptOrder(
   db: Db,
   order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'> &
-    Partial<Pick<Order, 'whole' | 'acceptLosses'>>,
+    Partial<Pick<Order, 'whole' | 'acceptLosses' | 'targets'>>,
 ): Promise<Order | null> {
-  const { source, resource, kind, dateFrom, dateTo, repair, whole = false, acceptDeletes, acceptLosses = [] } = order;
+  const { source, resource, kind, dateFrom, dateTo, repair, whole = false, acceptDeletes } = order;
+  const { acceptLosses = [], targets = [] } = order;
   const adopted = await db
     .updateTable('sluice.orders')
     .set({ accept_deletes: sql<string>`greatest(accept_deletes, deleted + ${acceptDeletes})`, reason: null })
@@ -126,6 +131,7 @@ export async function adoptOrder(
         .where('repair', '=', repair)
         .where('whole', '=', whole)
         .where('accept_losses', '=', sql<string[]>`cast(${acceptLosses} as text[])`)
+        .where('targets', '=', sql<string[]>`cast(${targets} as text[])`)
         .where('date_from', 'is not distinct from', dateFrom)
         .where('date_to', 'is not distinct from', dateTo),
     )

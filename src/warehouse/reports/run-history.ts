@@ -92,6 +92,7 @@ export function listEndedOrders(db: Db, sources: readonly string[], most: number
       'repair',
       'date_from as dateFrom',
       'date_to as dateTo',
+      'targets',
       'state',
       'reason',
       sql<number>`requests::float8`.as('requests'),

@@ -172,7 +172,7 @@ export async function tableState(
 }
 
 export interface Spending {
-  /** `slot`, `hint`, `sync`, `backfill` or `verify`; `other` for requests without a run. */
+  /** `slot`, `hint`, `sync`, `backfill`, `verify` or `refresh`; `other` for requests without a run. */
   readonly kind: string;
   readonly resource: string;
   readonly requests: number;

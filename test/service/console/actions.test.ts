@@ -56,6 +56,22 @@ test('what is held is shown, and accepted with one button', async () => {
   });
 });
 
+test('a record is refreshed with one button', async () => {
+  await withDatabase(async database => {
+    await withService(database, {}, async ({ url }) => {
+      const page = await ask(`${url}/record/invoices/17`, {});
+      expect(page.text).toContain('<form method="post" action="/record/invoices/17">');
+      expect((await sendForm(url, '/record/nothing/17', { source: 'main' })).status).toBe(404);
+      const sent = await sendForm(url, '/record/invoices/17', { source: 'main' });
+      expect(sent.status).toBe(303);
+      const order = await ask(`${url}${String(sent.headers.location)}`, {});
+      expect(order.text).toContain('Refresh of invoices, record 17: ');
+      const { rows } = await database.query('select kind, resource, targets from sluice.orders');
+      expect(rows).toEqual([{ kind: 'refresh', resource: 'invoices', targets: ['one 17'] }]);
+    });
+  });
+});
+
 test('a rewrite is compared and settled', async () => {
   await withDatabase(async database => {
     const place = { source: 'main', resource: 'invoices' };

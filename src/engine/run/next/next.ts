@@ -1,4 +1,5 @@
 import { rankOf } from '../../../budget/budget.ts';
+import { isTargeted } from '../../agenda/choice.ts';
 import type { Resource } from '../../resource.ts';
 import type { Task, UnderWay } from '../../task/task.ts';
 import type { Act, State } from '../state.ts';
@@ -30,7 +31,7 @@ export function next(state: State): Act {
   return act.kind === 'wait' ? { ...act, wakeAt } : act;
 }
 
-const rank = (task: Task): number => (task.kind === 'hint' ? -1 : rankOf(task.lane));
+const rank = (task: Task): number => (isTargeted(task) ? -1 : rankOf(task.lane));
 
 /** One more for a live reading: those of a backfill hold theirs until their slices end. */
 const spareFor = ({ tasks }: State, { lane }: Task): number =>

@@ -1,5 +1,6 @@
 import { STEPS } from '../../../budget/forecast.ts';
 import { HOUR, SECOND } from '../../../clock.ts';
+import { isTargeted } from '../../agenda/choice.ts';
 import { factsOf } from '../../agenda/list-facts.ts';
 import { refill, spend, startPace, waitFor } from '../../agenda/pace.ts';
 import { best, type Question, questionsOf } from '../../agenda/questions.ts';
@@ -22,7 +23,7 @@ export function askOfItself(state: State): Act {
   const [asked] = agenda.ended;
   if (asked) return { kind: 'follow up', asked };
   // Ticks and hints go first; what they find may change the question. A first sync takes long: others go on beside it.
-  if (tasks.some(task => task.kind === 'hint' || (task.kind === 'slot' && !hasUnread(task)))) return later;
+  if (tasks.some(task => isTargeted(task) || (task.kind === 'slot' && !hasUnread(task)))) return later;
   if (limit === null || !isSeenLately(rules, limit, now)) return { kind: 'look at the limit' };
   const rule = paceRule(rules, limit, tasks.length > 0);
   const pace = refill(spend(agenda.memory.pace ?? startPace(now), granted - agenda.granted), now, rule);

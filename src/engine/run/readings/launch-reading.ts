@@ -2,7 +2,7 @@ import { linkSignals } from '../../../any-signal.ts';
 import { stopped } from '../../../clock.ts';
 import { isKind } from '../../../errors.ts';
 import type { Choice } from '../../agenda/choice.ts';
-import { openTargets } from '../../agenda/plan.ts';
+import { targetsBeside } from '../../agenda/plan.ts';
 import { absentEntries, holdsNothing, partition } from '../../coverage/list.ts';
 import { mayBeAbsent } from '../../job.ts';
 import { listIsGone, othersAnswering } from '../../read/fetch/absent-list.ts';
@@ -20,7 +20,7 @@ import { read } from './run-reading.ts';
  */
 export function launchReading(loop: Loop, task: Task, choice: Choice, now: number): Promise<void> {
   const { resource } = task;
-  update(task, { kind: 'asked', choice, targets: openTargets(resource, task).slice(1) });
+  update(task, { kind: 'asked', choice, targets: targetsBeside(resource, task) });
   resource.reading.add(choice.slice);
   // One that only measures proves none of them.
   const before = choice.asks === 'length' ? new Map() : partsWithin(resource, choice.slice);

@@ -15,6 +15,7 @@ import { failList, type Task, update } from '../../task/task.ts';
 import { MOST_TRIES } from '../../task/task-state.ts';
 import { rest } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
+import { isIgnored } from './find-targets.ts';
 import { removeTask } from './task-list.ts';
 
 /**
@@ -26,6 +27,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kysely } = engine.database;
   removeTask(loop, task);
   const doubtful = failForDoubts(task);
+  failForValues(task);
   const lookAt = async () => {
     await lookAtHeld(kysely, task);
     await announceRewrites(kysely, task);
@@ -38,7 +40,7 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   const { kind: failure, message: reason = isAbsent ? NOT_OFFERED : (unread ?? undefined), next } = error ?? {};
   await endRun(kysely, task.runId, { state, reason, next, failure, keepsSlot: unread !== null });
   if (task.orderId !== null) {
-    const again = serves.slots && isKind(error, 'unavailable');
+    const again = error ? serves.slots && isKind(error, 'unavailable') : mustBeReadOtherwise(task);
     await setOrderState(kysely, task.orderId, ['waiting', 'running'], again ? 'waiting' : error ? 'failed' : 'done', {
       reason: reason && next ? `${sentence(reason)} ${next}` : (reason ?? null),
       ...(task.kind === 'verify' ? { report: reportOf(task, doubtful) } : {}),
@@ -48,6 +50,19 @@ export async function endTask(loop: Loop, task: Task, serves: { readonly slots: 
   handOnAllowance(loop, task);
   engine.onEvent?.({ kind: 'ended', task, state });
 }
+
+/** Fails a refresh that could not read the rows of a value in full, unless they are read in another way from now on. */
+function failForValues(task: Task): void {
+  const { kind, resource, state } = task;
+  const unread = state.targets.find(slice => slice.by === 'value' && state.tries.has(sliceText(slice)));
+  if (kind !== 'refresh' || unread === undefined || mustBeReadOtherwise(task)) return;
+  const message = `${resource.name}: what the source answers for "${sliceText(unread)}" does not add up.`;
+  update(task, { kind: 'failed', error: new SluiceError('failed', message, { next: 'What was read is kept.' }) });
+}
+
+/** The source ignored a filter by which a refresh has asked for its rows. */
+const mustBeReadOtherwise = ({ kind, resource, state }: Task): boolean =>
+  kind === 'refresh' && state.targets.some(target => isIgnored(resource, target));
 
 /** Why a slot is not done: parts of the list were never read. The next slot goes on with them. */
 function leftUnread({ kind, resource, state }: Task): string | null {

@@ -4,8 +4,10 @@ import { type Order, openOrders, setOrderState } from '../../../warehouse/ledger
 import { endRun, startRun } from '../../../warehouse/ledgers/runs.ts';
 import { emptyHeld } from '../../../warehouse/rows/held-values.ts';
 import { placeOf } from '../../resource.ts';
+import { parseSlice } from '../../slices/slice.ts';
 import { createTask, failList, type Task, update } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
+import { refreshTargets } from './find-targets.ts';
 import { addTask, removeTask } from './task-list.ts';
 
 /** Creates tasks for open orders, drops the tasks of paused and cancelled ones, and tells the others how many deletions are accepted by now. */
@@ -45,18 +47,23 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const { id: orderId, kind, createdAt: since, dateFrom: from, dateTo: to, whole } = order;
   const runId = await startRun(kysely, { source, resource: resource.name, kind, orderId, slotAt: null });
   await setOrderState(kysely, orderId, ['waiting'], 'running');
-  const lane = kind === 'sync' ? 'live' : kind;
+  const lane = kind === 'sync' || kind === 'refresh' ? 'live' : kind;
   const deep = kind === 'verify';
   const reportOnly = deep && !order.repair;
   const full = whole || kind !== 'sync';
   const given = { kind, resource, runId, orderId, since, lane, from, to, reportOnly, deep, full } as const;
   const { acceptLosses, deleted: deletedBefore, counted } = order;
   const accepted = Math.max(order.acceptDeletes - deletedBefore, 0);
+  const found = await refreshTargets(engine, resource, order.targets.map(parseSlice), since).catch(
+    (error: unknown) => ({ error }),
+  );
+  const targets = 'error' in found ? [] : found;
   const task = createTask(
     { ...given, acceptLosses, deletedBefore },
-    { readsAll: whole ? true : null, accepted, counted },
+    { readsAll: whole ? true : null, accepted, counted, targets },
   );
   addTask(loop, task);
+  if ('error' in found) failList(engine, task, found.error);
   if (acceptLosses.length === 0) return;
   const empty = (tx: Db) => emptyHeld(tx, resource.table, placeOf(resource), { fields: acceptLosses, runId });
   await engine.database.transaction(empty).catch((error: unknown) => failList(engine, task, error));

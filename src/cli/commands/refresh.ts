@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import { partition } from '../../engine/coverage/list.ts';
+import type { Job } from '../../engine/job.ts';
+import { openResource } from '../../engine/resource.ts';
+import { parseSlice, sliceText } from '../../engine/slices/slice.ts';
+import { SluiceError } from '../../errors.ts';
+import { count, durationText, plural } from '../../service/format.ts';
+import {
+  MOST_REQUESTS,
+  type Named,
+  namedText,
+  refreshCost,
+  refuseIfTooMuch,
+  targetsFor,
+  unsettledRows,
+} from '../../service/orders/refresh.ts';
+import { readStory, recordVerdict } from '../../service/record/record-story.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { momentWithZone } from '../output/moments.ts';
+import { readSources } from '../run/complete-orders.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
+import { exitCodeOf, failuresOf, summarise } from '../run/summary.ts';
+import {
+  type Cli,
+  type CostOptions,
+  type ExitCode,
+  newCommand,
+  type Session,
+  selectResources,
+  withCostOptions,
+} from '../session/session.ts';
+
+const EXAMPLES = `sluice refresh invoices 4711                      one record, now
+sluice refresh invoices --from 2025-03-01 --to 2025-03-31
+sluice refresh invoices --where customer_id=17     all invoices of a customer
+sluice refresh invoices 4711 --dry-run             what it would cost`;
+
+interface Options extends CostOptions, Pick<Named, 'from' | 'to' | 'where'> {}
+
+export function refreshCommand(cli: Cli): Command {
+  const command = newCommand(
+    'refresh',
+    'Make some records equal to the source now; exit with 1 if they are not',
+    EXAMPLES,
+  )
+    .argument('<resource>', 'the list that they belong to')
+    .argument('[key...]', 'their ids, or what the table shows as _key')
+    .option('--from <date>', 'first day, YYYY-MM-DD in SOURCE_TIMEZONE')
+    .option('--to <date>', 'last day, inclusive')
+    .option('--where <field=value>', 'all records with this value, where the source can be asked for it');
+  return withCostOptions(command, `read nothing if it would take more requests (default: ${MOST_REQUESTS})`).action(
+    cli.action({ source: true }, refresh),
+  );
+}
+
+async function refresh(session: Session, name: string, keys: string[], options: Options): Promise<ExitCode> {
+  const { terminal, settings, jobs } = session;
+  selectResources(jobs, [name]);
+  const { name: source, schema, timeZone } = settings.single;
+  const list = { source, schema, name, job: jobs.get(name) as Job };
+  const database = await openMigrated(session);
+  const resource = await openResource(database.kysely, list);
+  const targets = targetsFor(jobs, resource, { keys, ...options });
+  if (partition(resource).every(({ provenAt }) => provenAt === null))
+    throw new SluiceError('usage', `${name} was never read.`, { next: `Read it first: sluice sync ${name}` });
+  const begun = await databaseNow(database);
+  const { requests, provenAt } = await refreshCost({ database, timeZone }, resource, targets, begun);
+  const what = `${name}, ${targets.map(namedText).join(', ')}`;
+  const cost = `${what}: about ${plural(requests, 'request')}${provenAt === null ? '' : `; last compared ${durationText((begun - provenAt) / 1000)} ago`}.`;
+  if (options.dryRun) {
+    terminal.show({ dryRun: true, resource: name, requests, provenAt }, () => `${cost} No request was sent.`);
+    return 0;
+  }
+  refuseIfTooMuch(name, requests, options.maxRequests ?? MOST_REQUESTS);
+  terminal.note(cost);
+  const order = { resource: name, kind: 'refresh', targets: targets.map(sliceText) } as const;
+  const read = await readSources(session, [order], { wait: options.wait });
+  const [result] = read.results;
+  if (!result) throw new Error('The refresh has no order.');
+  const summary = summarise(result);
+  const error = failuresOf([summary], read.failed);
+  const unsettled = await unsettledRows(database, list, result.order);
+  const at = await databaseNow(database);
+  const stories = [];
+  for (const { by, ...target } of result.order.targets.map(parseSlice))
+    if (by === 'one' && 'key' in target) stories.push(await readStory(database, list, target.key));
+  const records = stories.map(story => ({ key: story.key, state: story.state, ...recordVerdict(story, at) }));
+  const areFound = records.every(({ state }) => state === 'stored' || state === 'deleted');
+  const equal = error === null && unsettled === 0 && areFound;
+  const { order: id, new: inserted, changed, deleted, seconds } = summary;
+  const asOf = result.order.createdAt;
+  const spent = { requests: summary.requests, new: inserted, changed, deleted, seconds };
+  terminal.show(
+    { resource: name, order: id, equal, asOf, ...spent, unsettled, records, ...(error ? { error } : {}) },
+    () => {
+      // A record that is stored and was not lacked equals what the source showed just now.
+      const lines = records.map(({ key, state, text, rest }) =>
+        state === 'stored' && error === null && unsettled === 0
+          ? `${name} ${key} equals the source`
+          : state === 'deleted'
+            ? text
+            : `${text}. ${rest}`,
+      );
+      return [
+        ...lines,
+        `As of ${momentWithZone(asOf, timeZone)}: ${count(inserted)} new, ${count(changed)} changed, ${count(deleted)} deleted; ${plural(summary.requests, 'request')}.`,
+      ].join('\n');
+    },
+  );
+  if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
+  if (unsettled > 0 && !error)
+    terminal.note(
+      `${plural(unsettled, 'row')} may be gone, which is not proven yet. To see why: sluice why ${name} <key>. The next sync settles it.`,
+    );
+  return equal ? 0 : error ? exitCodeOf(error, read) : 1;
+}
