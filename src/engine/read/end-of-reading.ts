@@ -60,7 +60,10 @@ export function endOf(plan: PageReading, outcome: ReadingOutcome, startedAt: str
         miscountedRows: outcome.rows,
       };
     case 'unsteady':
-      return { ...unproven(reasonOf(outcome), startedAt), miscountedRows: outcome.rows };
+      return {
+        ...unproven(reasonOf(outcome), startedAt),
+        ...(outcome.rows === null ? {} : { miscountedRows: outcome.rows }),
+      };
     default:
       return unproven(reasonOf(outcome), startedAt);
   }

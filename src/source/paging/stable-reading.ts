@@ -76,8 +76,8 @@ export type ReadingOutcome =
   | { readonly kind: 'complete'; readonly reached: Reached | null }
   | { readonly kind: 'cut'; readonly total: number | null; readonly shown: number }
   | { readonly kind: 'capped'; readonly rows: number }
-  /** The count moved. `rows`: a digest of those shown. */
-  | { readonly kind: 'unsteady'; readonly rows: string }
+  /** The count moved. `rows`: a digest of those shown; null where it was right at first. */
+  | { readonly kind: 'unsteady'; readonly rows: string | null }
   | { readonly kind: 'count differs'; readonly counted: number; readonly shown: number; readonly rows: string }
   /** No two passes agreed. */
   | { readonly kind: 'never stable' }
@@ -183,7 +183,7 @@ export function readPage(
 const lacking = ({ pager: { steady, totalRecords, seen } }: Reading): ReadingOutcome =>
   steady && totalRecords !== null
     ? { kind: 'count differs', counted: totalRecords, shown: seen.size, rows: digestOf(seen) }
-    : { kind: 'unsteady', rows: digestOf(seen) };
+    : unsteady(seen, totalRecords);
 
 /** What follows from the last page of a pass: the reading ends, or goes over all pages again. */
 export function endPass(
@@ -258,8 +258,7 @@ function comparePasses(
 function outcomeAtEnd(reading: Reading, context: ReadingContext): ReadingOutcome {
   const { steady, seen, totalPages, totalRecords, goesBehind } = reading.pager;
   // Rows behind a full last page came since the list was counted.
-  if (!steady || (goesBehind && totalRecords !== null && seen.size > totalRecords))
-    return { kind: 'unsteady', rows: digestOf(seen) };
+  if (!steady || (goesBehind && totalRecords !== null && seen.size > totalRecords)) return unsteady(seen, totalRecords);
   if (totalRecords === null || seen.size === totalRecords)
     return { kind: 'complete', reached: seen.size === 0 ? null : reachedBy(reading) };
   // Where equal dates come in no fixed order, rows slip between pages, but not within one.
@@ -267,6 +266,12 @@ function outcomeAtEnd(reading: Reading, context: ReadingContext): ReadingOutcome
     return { kind: 'cut', total: totalRecords, shown: seen.size };
   return { kind: 'count differs', counted: totalRecords, shown: seen.size, rows: digestOf(seen) };
 }
+
+/** The count changed on the way. Where it was right at first, another page was wrong, and not the count of these rows. */
+const unsteady = (seen: KeySet, counted: number | null): ReadingOutcome => ({
+  kind: 'unsteady',
+  rows: seen.size === counted ? null : digestOf(seen),
+});
 
 const isId = (key: string): boolean => /^\d+$/.test(key);
 

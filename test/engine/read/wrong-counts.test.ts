@@ -3,6 +3,7 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { MINUTE } from '../../../src/clock.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { openProxy } from '../../conformance/tests/proxy.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { createLogLines } from '../../support/log-lines.ts';
@@ -179,4 +180,22 @@ long('a count that is estimated anew for each answer fails two runs at most; the
     for (let runs = 0; runs < 2; runs++) expect(await sync()).toEqual(['done', 'done', 'done']);
     expect(await differences(database, sandbox)).toEqual([]);
   });
+});
+
+test('the counts of a list are believed, although one page of each reading is counted wrongly', async () => {
+  const sandbox = await openSandbox({ size: { customers: 60, invoices: 10, transactions: 800 }, rateLimit: 0 });
+  const url = await openProxy(sandbox, (answer, { path, query }) => {
+    if (path !== '/api/v2/transactions' || query.get('page') !== '2') return answer;
+    const { meta, ...body } = answer.body as { meta: { total_records: number } };
+    return { ...answer, body: { ...body, meta: { ...meta, total_records: meta.total_records + 3 } } };
+  });
+  await withDatabase(async database => {
+    const options = { limit: 100_000, resources: ['transactions'] as const, pageSize: 20 };
+    const engine = await openEngine(database, { ...sandbox, url }, options);
+    for (let runs = 0; runs < 4; runs++) await serveOrders(engine, 'sync', { whole: true });
+    const { rows } = await database.query(`select value from sluice.traits where trait = 'counts'`);
+    expect(rows).toEqual([]);
+    await engine.close();
+  });
+  await sandbox.close();
 });
