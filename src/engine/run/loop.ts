@@ -108,9 +108,10 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   }
   if (loop.fatal !== null) {
     await leaveTasks(loop, loop.fatal, serves);
+    if (!engine.seenTime.wasPutBack) throw loop.fatal;
     // The next loop corrects what is dated ahead, and continues from the last commit.
-    if (engine.seenTime.wasPutBack && !signal.aborted) return runLoop(engine, serves, signal, true);
-    throw loop.fatal;
+    if (!signal.aborted) return runLoop(engine, serves, signal, true);
+    throw isKind(loop.fatal, 'stale') ? stopped(signal) : loop.fatal;
   }
 }
 

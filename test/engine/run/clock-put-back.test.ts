@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { DAY, HOUR, SECOND } from '../../../src/clock.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
+import { isKind } from '../../../src/errors.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { differences } from '../../support/compare.ts';
@@ -42,6 +43,39 @@ test('rows read while the clock was ahead follow the source as soon as it is put
       const { rows } = await database.query<{ at: Date }>(`select at > sluice.now() as at from (${query}) t`);
       expect(rows, query).toEqual([{ at: false }]);
     }
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('a loop that is stopped while the clock is put back ends as stopped, and its order stays open', async () => {
+  await withDatabase(async database => {
+    const sandbox = await openSandbox({ size: { customers: 60, invoices: 10, transactions: 10 }, rateLimit: 0 });
+    await setAhead(database, 3 * HOUR);
+    const stop = new AbortController();
+    const watched: Database = {
+      ...database,
+      transaction: (work, options) =>
+        database.transaction(work, options).catch((error: unknown) => {
+          if (isKind(error, 'stale')) stop.abort();
+          throw error;
+        }),
+    };
+    const steps: Promise<unknown>[] = [];
+    const engine = await openEngine(watched, sandbox, {
+      limit: 100_000,
+      resources: ['customers'],
+      pageSize: 10,
+      concurrency: 1,
+      onEvent(event) {
+        if (event.kind === 'committed' && steps.length === 0) steps.push(setAhead(database, 0));
+      },
+    });
+    const ended = await serveOrders(engine, 'sync', {}, stop.signal).catch((error: unknown) => error);
+    await Promise.all(steps);
+    expect(ended).toMatchObject({ kind: 'stopped' });
+    const { rows } = await database.query('select state from sluice.orders');
+    expect(rows).toEqual([{ state: 'waiting' }]);
     await engine.close();
     await sandbox.close();
   });
