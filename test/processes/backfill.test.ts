@@ -3,7 +3,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { type Installation, run, useBuild, withInstallation } from '../cli/run-command.ts';
 import { differences } from '../support/compare.ts';
-import { long, some } from '../support/long.ts';
+import { some } from '../support/long.ts';
 import { interrupt } from './interrupt.ts';
 
 useBuild();
@@ -25,7 +25,7 @@ interface Interruption {
 
 let unbroken = 0;
 
-long('a backfill of a year reads every row of that year', async () => {
+test('a backfill of a year reads every row of that year', async () => {
   await withInstallation(SOURCE, async given => {
     unbroken = await backfill(given, []);
     // Enough requests to interrupt.

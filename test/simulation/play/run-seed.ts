@@ -5,6 +5,7 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { SECOND } from '../../../src/clock.ts';
 import { createLog } from '../../../src/log.ts';
 import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
+import { ask } from '../../support/ask.ts';
 import { MAIN } from '../../support/resources.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { isHonest } from '../plan/choose-variants.ts';
@@ -86,8 +87,13 @@ export async function runSeed(
               : null;
         seen = total;
         if (problem === null) return;
-        problems.push(problem);
-        resolve();
+        problems.push(
+          `${problem}; ${clock.sleepers} sleep, ${[...processes].filter(each => each.busy).length} of ${processes.size} processes are busy`,
+        );
+        void sessionsOf(url)
+          .then(sessions => problems.push(...sessions))
+          .catch((error: unknown) => problems.push(String(error)))
+          .finally(resolve);
       }, STANDSTILL_MS);
     });
     try {
@@ -112,6 +118,16 @@ export async function runSeed(
       ms: performance.now() - begun,
     };
   });
+}
+
+/** What each session of the database does: why a seed stands still. */
+async function sessionsOf(url: string): Promise<string[]> {
+  const rows = await ask(
+    url,
+    `select application_name, state, wait_event, left(regexp_replace(query, '\\s+', ' ', 'g'), 200) as query
+      from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  );
+  return rows.map(row => `session: ${JSON.stringify(row)}`);
 }
 
 async function play(world: World): Promise<void> {
