@@ -1,11 +1,13 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
+import { openResource } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { isKind } from '../../errors.ts';
 import { shellWord } from '../../next-steps.ts';
 import { findReferences, type Reference } from '../../warehouse/erasure/traces.ts';
 import type { EndedVersion, StoredValues } from '../../warehouse/reports/stored-record.ts';
+import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
 import { formFields } from '../access/form-guard.ts';
 import { plural, wordsOfSlice } from '../format.ts';
 import type { Html } from '../html-document.ts';
@@ -33,8 +35,13 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
     .post('/record/:resource/:key', async (c, next) => {
       const { resource, key } = c.req.param();
       const source = sourceNamed(parts, (await formFields(c)).source);
-      if (!source?.jobs.has(resource)) return next();
-      const order = { resource, kind: 'refresh', targets: [sliceText({ by: 'one', key })] } as const;
+      const job = source?.jobs.get(resource);
+      if (source === undefined || job === undefined) return next();
+      const list = { source: source.name, schema: source.schema, name: resource, job };
+      const { table } = await openResource(parts.database.kysely, list);
+      const stored = keyIn(table, key);
+      if (stored === null) return next();
+      const order = { resource, kind: 'refresh', targets: [sliceText({ by: 'one', key: stored })] } as const;
       const { id } = await placeOrder(parts.database, source.name, order);
       await wakeUp(parts.database, source.name);
       return c.redirect(`/orders/${id}`, 303);
@@ -59,6 +66,16 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
         throw error;
       }
     });
+
+/** Null for a key that the table cannot have. */
+function keyIn(table: Table, given: string): string | null {
+  try {
+    return storedKey(table, given);
+  } catch (error) {
+    if (isKind(error, 'usage')) return null;
+    throw error;
+  }
+}
 
 const ICONS = { stored: 'ok', missing: 'warn', deleted: 'gone', quarantined: 'bad', unknown: 'off' } as const;
 

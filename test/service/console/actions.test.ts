@@ -61,7 +61,8 @@ test('a record is refreshed with one button', async () => {
     await withService(database, {}, async ({ url }) => {
       const page = await ask(`${url}/record/invoices/17`, {});
       expect(page.text).toContain('<form method="post" action="/record/invoices/17">');
-      expect((await sendForm(url, '/record/nothing/17', { source: 'main' })).status).toBe(404);
+      for (const place of ['nothing/17', 'invoices/abc'])
+        expect((await sendForm(url, `/record/${place}`, { source: 'main' })).status).toBe(404);
       const sent = await sendForm(url, '/record/invoices/17', { source: 'main' });
       expect(sent.status).toBe(303);
       const order = await ask(`${url}${String(sent.headers.location)}`, {});

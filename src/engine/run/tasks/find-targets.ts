@@ -1,4 +1,5 @@
 import { SluiceError } from '../../../errors.ts';
+import { isContentKey } from '../../../source/paging/row-key.ts';
 import type { Database } from '../../../warehouse/database/database.ts';
 import { sliceCondition } from '../../../warehouse/rows/slice-condition.ts';
 import { countRows, valuesOf } from '../../../warehouse/rows/stored-rows.ts';
@@ -72,7 +73,8 @@ export async function targetsOf(
     const value = field === null ? undefined : await ofRow(field);
     const narrow: Slice | null = field === null || value === undefined ? null : { by: 'value', field, value };
     if (narrow && (await isNarrow(database, resource, narrow))) add(narrow);
-    else if (resource.strategy.partition === 'id') add({ by: 'id', from: BigInt(hint.key), to: BigInt(hint.key) });
+    else if (resource.strategy.partition === 'id' && !isContentKey(hint.key))
+      add({ by: 'id', from: BigInt(hint.key), to: BigInt(hint.key) });
     else if (resource.dates) {
       const day = await ofRow(resource.dates.field);
       if (day !== undefined) days.add(day);
