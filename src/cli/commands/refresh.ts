@@ -14,10 +14,11 @@ import {
   targetsFor,
   unsettledRows,
 } from '../../service/orders/refresh.ts';
-import { readStory, recordVerdict } from '../../service/record/record-story.ts';
+import { type RecordStory, readStory, recordVerdict } from '../../service/record/record-story.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
-import { readSources } from '../run/complete-orders.ts';
+import { type ReadResult, readSources } from '../run/complete-orders.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { exitCodeOf, failuresOf, summarise } from '../run/summary.ts';
 import {
@@ -75,42 +76,62 @@ async function refresh(session: Session, name: string, keys: string[], options: 
   terminal.note(cost);
   const order = { resource: name, kind: 'refresh', targets: targets.map(sliceText) } as const;
   const read = await readSources(session, [order], { wait: options.wait });
+  return showRefresh(session, database, list, read);
+}
+
+/** Whether what was named is equal now, record by record, and what that took. */
+async function showRefresh(
+  { terminal, settings }: Session,
+  database: Database,
+  list: Parameters<typeof unsettledRows>[1],
+  read: ReadResult,
+): Promise<ExitCode> {
+  const { timeZone } = settings.single;
   const [result] = read.results;
   if (!result) throw new Error('The refresh has no order.');
+  const { order } = result;
   const summary = summarise(result);
   const error = failuresOf([summary], read.failed);
-  const unsettled = await unsettledRows(database, list, result.order);
+  const unsettled = await unsettledRows(database, list, order);
   const at = await databaseNow(database);
-  const stories = [];
-  for (const { by, ...target } of result.order.targets.map(parseSlice))
-    if (by === 'one' && 'key' in target) stories.push(await readStory(database, list, target.key));
+  const keys = order.targets.map(parseSlice).flatMap(target => (target.by === 'one' ? target.key : []));
+  const stories: RecordStory[] = [];
+  for (const key of keys) stories.push(await readStory(database, list, key));
   const records = stories.map(story => ({ key: story.key, state: story.state, ...recordVerdict(story, at) }));
   const areFound = records.every(({ state }) => state === 'stored' || state === 'deleted');
   const equal = error === null && unsettled === 0 && areFound;
   const { order: id, new: inserted, changed, deleted, seconds } = summary;
-  const asOf = result.order.createdAt;
   const spent = { requests: summary.requests, new: inserted, changed, deleted, seconds };
   terminal.show(
-    { resource: name, order: id, equal, asOf, ...spent, unsettled, records, ...(error ? { error } : {}) },
+    {
+      resource: list.name,
+      order: id,
+      equal,
+      asOf: order.createdAt,
+      ...spent,
+      unsettled,
+      records,
+      ...(error ? { error } : {}),
+    },
     () => {
       // A record that is stored and was not lacked equals what the source showed just now.
       const lines = records.map(({ key, state, text, rest }) =>
         state === 'stored' && error === null && unsettled === 0
-          ? `${name} ${key} equals the source`
+          ? `${list.name} ${key} equals the source`
           : state === 'deleted'
             ? text
             : `${text}. ${rest}`,
       );
       return [
         ...lines,
-        `As of ${momentWithZone(asOf, timeZone)}: ${count(inserted)} new, ${count(changed)} changed, ${count(deleted)} deleted; ${plural(summary.requests, 'request')}.`,
+        `As of ${momentWithZone(order.createdAt, timeZone)}: ${count(inserted)} new, ${count(changed)} changed, ${count(deleted)} deleted; ${plural(summary.requests, 'request')}.`,
       ].join('\n');
     },
   );
   if (error && !terminal.json) terminal.note(terminal.noteColors.red(error.message));
   if (unsettled > 0 && !error)
     terminal.note(
-      `${plural(unsettled, 'row')} may be gone, which is not proven yet. To see why: sluice why ${name} <key>. The next sync settles it.`,
+      `${plural(unsettled, 'row')} may be gone, which is not proven yet. To see why: sluice why ${list.name} <key>. The next sync settles it.`,
     );
   return equal ? 0 : error ? exitCodeOf(error, read) : 1;
 }

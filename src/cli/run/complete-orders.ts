@@ -107,6 +107,12 @@ interface Reading {
 }
 
 /**
+ * How old an adopted order may be. A sync counts what was proven soon after it was created; whoever syncs now also wants the changes since then. A
+ * refresh is of now.
+ */
+const MAY_BE_OLD_MS: Partial<Record<OrderKind, number>> = { sync: HOUR, refresh: 0 };
+
+/**
  * Places the orders, or adopts equal open ones, and returns when all have ended. It reads the source itself if nobody else does;
  * otherwise it follows the process that does, and takes over when that process stops.
  */
@@ -121,9 +127,9 @@ export async function completeOrders(reading: Reading, requests: readonly OrderR
   };
   const placed = await complete(requests);
 
-  // An adopted sync counts what was proven soon after it was created; whoever syncs now also wants the changes since then. A refresh is of now.
-  const mayBeOld: Partial<Record<OrderKind, number>> = { sync: HOUR, refresh: 0 };
-  const old = placed.filter(({ kind, createdAt }) => createdAt < since - (mayBeOld[kind] ?? Number.POSITIVE_INFINITY));
+  const old = placed.filter(
+    ({ kind, createdAt }) => createdAt < since - (MAY_BE_OLD_MS[kind] ?? Number.POSITIVE_INFINITY),
+  );
   const ended = await readOrders(database.kysely, idsOf(old));
   const isStale = ({ resource }: OrderRequest) =>
     ended.some(order => order.resource === resource && order.state === 'done');

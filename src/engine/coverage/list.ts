@@ -41,9 +41,12 @@ export function partition({ strategy, entries }: List): Entry[] {
 }
 
 /** As of when the whole list is proven (epoch ms); null while parts of it were never read. */
-export function oldestProof(list: List): number | null {
-  const proofs = partition(list).map(entry => entry.provenAt);
-  return proofs.includes(null) ? null : Math.min(...(proofs as number[]));
+export const oldestProof = (list: List): number | null => oldestOf(partition(list));
+
+/** The same for some of its parts; null for none. */
+export function oldestOf(parts: readonly Pick<Entry, 'provenAt'>[]): number | null {
+  const proofs = parts.map(({ provenAt }) => provenAt);
+  return proofs.length === 0 || proofs.includes(null) ? null : Math.min(...(proofs as number[]));
 }
 
 /** Rows that the last readings of all slices showed together. */

@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import { DAY, HOUR } from '../../clock.ts';
+import { oldestOf } from '../../engine/coverage/list.ts';
 import type { Entry } from '../../engine/slices/coverage-entry.ts';
 import { moment, shortDuration } from '../format.ts';
 import type { Html } from '../html-document.ts';
@@ -89,11 +90,8 @@ export function calendarOf(entries: readonly Entry[], today: string): Calendar |
     slice.by === 'date' ? [{ from: slice.from ?? '', to: slice.to ?? '9999-12-31', provenAt }] : [],
   );
   if (slices.length === 0) return null;
-  const proofOf = (from: string, to: string) => {
-    const parts = slices.filter(slice => slice.from <= to && slice.to >= from);
-    const proofs = parts.map(({ provenAt }) => provenAt);
-    return proofs.length === 0 || proofs.includes(null) ? 'never' : Math.min(...(proofs as number[]));
-  };
+  const proofOf = (from: string, to: string) =>
+    oldestOf(slices.filter(slice => slice.from <= to && slice.to >= from)) ?? 'never';
   const lastYear = Number(today.slice(0, 4));
   const bounds = slices.flatMap(({ from, to }) => [from, to]).filter(day => day !== '' && day <= today);
   const firstYear = Math.max(Number((bounds.sort()[0] ?? today).slice(0, 4)), lastYear - MOST_YEARS + 1);

@@ -39,7 +39,7 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
       if (source === undefined || job === undefined) return next();
       const list = { source: source.name, schema: source.schema, name: resource, job };
       const { table } = await openResource(parts.database.kysely, list);
-      const stored = keyIn(table, key);
+      const stored = possibleKey(table, key);
       if (stored === null) return next();
       const order = { resource, kind: 'refresh', targets: [sliceText({ by: 'one', key: stored })] } as const;
       const { id } = await placeOrder(parts.database, source.name, order);
@@ -68,7 +68,7 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
     });
 
 /** Null for a key that the table cannot have. */
-function keyIn(table: Table, given: string): string | null {
+function possibleKey(table: Table, given: string): string | null {
   try {
     return storedKey(table, given);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { isNamed } from '../../engine/agenda/plan.ts';
-import { pageSize, partition } from '../../engine/coverage/list.ts';
+import { oldestOf, pageSize, partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
 import { refreshTargets } from '../../engine/run/tasks/find-targets.ts';
@@ -12,7 +12,7 @@ import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
 import { storedKey } from '../../warehouse/rows/tables.ts';
 import { plural } from '../format.ts';
-import { parseRange } from './order-requests.ts';
+import { parseRange, rangeText } from './order-requests.ts';
 
 /** What people name to be made equal now. */
 export interface Named {
@@ -43,18 +43,18 @@ export function targetsFor(jobs: ReadonlyMap<string, Job>, resource: Resource, n
 }
 
 function valueTarget({ job, name, profile }: Resource, text: string): Slice {
-  const fields = job.slicings.flatMap(each => (each.by === 'value' ? each.field : []));
+  const fields = job.slicings.flatMap(each =>
+    each.by === 'value' && !profile.ignoredFilters.has(each.field) ? each.field : [],
+  );
   const equals = text.indexOf('=');
   const field = text.slice(0, Math.max(equals, 0)).trim();
   const value = text.slice(equals + 1).trim();
-  if (value !== '' && fields.includes(field) && !profile.ignoredFilters.has(field))
-    return { by: 'value', field, value };
-  const others = fields.filter(each => !profile.ignoredFilters.has(each));
+  if (value !== '' && fields.includes(field)) return { by: 'value', field, value };
   throw new SluiceError('usage', `The source cannot be asked for ${name} by --where ${text}.`, {
     next:
-      others.length === 0
+      fields.length === 0
         ? `It has no filter by a value of ${name}. Name records or days.`
-        : `Expected: <field>=<value>, with one of: ${others.join(', ')}.`,
+        : `Expected: <field>=<value>, with one of: ${fields.join(', ')}.`,
   });
 }
 
@@ -76,9 +76,7 @@ export async function refreshCost(
         : { rows: 1 };
     requests += Math.max(Math.ceil(rows / pageSize(resource)), 1);
   }
-  const proofs = parts.map(({ provenAt }) => provenAt);
-  const oldest = proofs.length === 0 || proofs.includes(null) ? null : Math.min(...(proofs as number[]));
-  return { requests, provenAt: oldest };
+  return { requests, provenAt: oldestOf(parts) };
 }
 
 /** Rows of what was named, or that its readings lacked, of which it is not proven yet whether they are gone. */
@@ -119,5 +117,5 @@ export function refuseIfTooMuch(name: string, requests: number, most: number): v
 /** What was named, for people: `record 17`, `customer_id=4`, `2025-01-01 .. 2025-01-31`. */
 export function namedText(slice: Slice): string {
   if (slice.by === 'one') return `record ${slice.key}`;
-  return slice.by === 'date' ? `${slice.from ?? 'beginning'} .. ${slice.to ?? 'end'}` : sliceText(slice);
+  return slice.by === 'date' ? rangeText(slice) : sliceText(slice);
 }

@@ -1,5 +1,5 @@
 import { stampMs } from '../../clock.ts';
-import { partition } from '../../engine/coverage/list.ts';
+import { oldestOf, partition } from '../../engine/coverage/list.ts';
 import { confirmationOf, READINGS_OF_HALF } from '../../engine/deletion/is-deleted.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
@@ -99,10 +99,9 @@ async function proofOf({ kysely }: Database, resource: Resource, key: string, ro
     if (slice.by !== 'id' || !/^-?\d+$/.test(id)) return true;
     return overlap(slice, { by: 'id', from: BigInt(id), to: BigInt(id) });
   });
-  const proofs = parts.map(({ provenAt }) => provenAt);
   return {
     slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null,
-    provenAt: proofs.length === 0 || proofs.includes(null) ? null : Math.min(...(proofs as number[])),
+    provenAt: oldestOf(parts),
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openSandbox } from '../../../sandbox/sandbox.ts';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { DAY, HOUR, SECOND } from '../../../src/clock.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { isKind } from '../../../src/errors.ts';
@@ -48,6 +48,21 @@ test('rows read while the clock was ahead follow the source as soon as it is put
   });
 });
 
+/** An engine that reads customers; at its first commit, the clock is put back to what it is. */
+async function openUntilPutBack(database: Database, sandbox: Sandbox) {
+  const steps: Promise<unknown>[] = [];
+  const engine = await openEngine(database, sandbox, {
+    limit: 100_000,
+    resources: ['customers'],
+    pageSize: 10,
+    concurrency: 1,
+    onEvent(event) {
+      if (event.kind === 'committed' && steps.length === 0) steps.push(setAhead(database, 0));
+    },
+  });
+  return { engine, steps };
+}
+
 test('a loop that is stopped while the clock is put back ends as stopped, and its order stays open', async () => {
   await withDatabase(async database => {
     const sandbox = await openSandbox({ size: { customers: 60, invoices: 10, transactions: 10 }, rateLimit: 0 });
@@ -61,16 +76,7 @@ test('a loop that is stopped while the clock is put back ends as stopped, and it
           throw error;
         }),
     };
-    const steps: Promise<unknown>[] = [];
-    const engine = await openEngine(watched, sandbox, {
-      limit: 100_000,
-      resources: ['customers'],
-      pageSize: 10,
-      concurrency: 1,
-      onEvent(event) {
-        if (event.kind === 'committed' && steps.length === 0) steps.push(setAhead(database, 0));
-      },
-    });
+    const { engine, steps } = await openUntilPutBack(watched, sandbox);
     const ended = await serveOrders(engine, 'sync', {}, stop.signal).catch((error: unknown) => error);
     await Promise.all(steps);
     expect(ended).toMatchObject({ kind: 'stopped' });
@@ -85,16 +91,7 @@ test('a reading during which the clock is put back begins again, and nothing sta
   await withDatabase(async database => {
     const sandbox = await openSandbox({ size: { customers: 60, invoices: 10, transactions: 10 }, rateLimit: 0 });
     await setAhead(database, 3 * HOUR);
-    const steps: Promise<unknown>[] = [];
-    const engine = await openEngine(database, sandbox, {
-      limit: 100_000,
-      resources: ['customers'],
-      pageSize: 10,
-      concurrency: 1,
-      onEvent(event) {
-        if (event.kind === 'committed' && steps.length === 0) steps.push(setAhead(database, 0));
-      },
-    });
+    const { engine, steps } = await openUntilPutBack(database, sandbox);
     const [order] = await serveOrders(engine, 'sync');
     await Promise.all(steps);
     expect(order?.state).toBe('done');

@@ -55,12 +55,7 @@ export async function targetsOf(
   const field = resource.strategy.relatedBy;
   let grown = hints.some(hint => hint.by === 'newest');
   for (const hint of hints) {
-    if (
-      hint.by === 'value' &&
-      !resource.profile.ignoredFilters.has(hint.field) &&
-      (await isNarrow(database, resource, hint))
-    )
-      add(hint);
+    if (hint.by === 'value' && !isIgnored(resource, hint) && (await isNarrow(database, resource, hint))) add(hint);
     if (hint.by !== 'one') continue;
     const ofRow = async (column: string) => {
       const [value] = (await valuesOf(database.kysely, resource.table, column, [hint.key])).values();
