@@ -45,7 +45,7 @@ export function countPages(meta: Meta | undefined, rows: number, maxPages = MAX_
   return Math.min(Math.max(meta.totalPages, meta.totalPages === 1 ? 1 : byRows), maxPages);
 }
 
-/** So many empty pages in a row end a list, whatever follows by its count. */
+/** So many pages in a row that bring nothing end a list, whatever follows by its count. */
 export const MOST_EMPTY_PAGES = 10;
 
 /** The source's count says that this page has rows. */

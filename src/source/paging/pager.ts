@@ -31,7 +31,7 @@ export interface Pager {
   readonly steady: boolean;
   /** The page was empty and is being asked for once more. */
   readonly asksAgain: boolean;
-  /** Empty pages in a row. */
+  /** Pages in a row that were empty, or showed the page before once more. */
   readonly empty: number;
   /** A page that the count promised was empty. */
   readonly lacksPage: boolean;

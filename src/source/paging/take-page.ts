@@ -36,7 +36,7 @@ function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage
     return { ...again, fresh: [], news: 0, repeatsFirst: false, isDuplicate: false };
   }
   const longest = Math.max(pager.longest, page.rows);
-  const empty = page.rows === 0 ? pager.empty + 1 : 0;
+  const empty = bringsNothing(pager.previous, page, context) ? pager.empty + 1 : 0;
   const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false, empty };
   if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1)
     return goBehind(takeFirst(next, page, context), page, context);
@@ -44,6 +44,10 @@ function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage
     ? goBehind(takeCounted(next, pager.previous, page, context), page, context)
     : takeOpenEnded(next, pager.previous, page, context);
 }
+
+/** An empty page, or the page before once more. */
+const bringsNothing = (previous: ListPage | null, page: ListPage, context: PageContext): boolean =>
+  page.rows === 0 || (previous !== null && repeats(previous, page) && !mayGoOn(page, context));
 
 /** A full page does not end a counted list, as the count may be old: the page behind it does. */
 function goBehind(taken: TakenPage, { page, rows }: ListPage, { fullPage, looksCut }: PageContext): TakenPage {
@@ -120,7 +124,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
       verdict: { kind: 'end of list', pages: page.page - 1 },
       repeatsFirst,
     };
-  const lacksPage = pager.lacksPage || page.rows === 0;
+  const lacksPage = pager.lacksPage || page.rows === 0 || pager.empty >= MOST_EMPTY_PAGES;
   return {
     ...taken,
     pager: { ...next, steady, lacksPage },
@@ -132,7 +136,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
 const hasMoved = ({ totalRecords }: Pager, { meta }: ListPage): boolean =>
   meta?.totalRecords !== undefined && meta.totalRecords !== totalRecords;
 
-/** Behind some empty pages, whatever else the count promises would be empty, too; behind those that the source counts, one is enough. */
+/** Behind some pages that bring nothing, whatever else the count promises would bring nothing, too; behind those that the source counts, one empty page is enough. */
 function verdictOfCounted(pager: Pager, { page, rows }: ListPage, lacksPage: boolean): PageVerdict {
   const isOver = pager.empty >= MOST_EMPTY_PAGES || (rows === 0 && isBehindCount(pager, { page }));
   if (page !== pager.totalPages && !isOver) return { kind: 'more' };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { COMMON_CAPS } from '../../../src/source/paging/page-count.ts';
+import { COMMON_CAPS, MOST_EMPTY_PAGES } from '../../../src/source/paging/page-count.ts';
 import type { ListPage } from '../../../src/source/paging/pager.ts';
 import { unreadableKey } from '../../../src/source/paging/row-key.ts';
 import {
@@ -407,6 +407,26 @@ test('a page without rows that a count promises is asked for once more', () => {
 test('a list that shows as many rows as it counts is complete, however many pages it counts', () => {
   const meta = { totalPages: 9, totalRecords: 13 };
   expect(readLengths([10, 3], { meta }).outcome).toBe('complete');
+});
+
+test('a list that shows its last page again and again is not read as far as a count of other rows promises', () => {
+  const meta = { totalPages: 100, totalRecords: 1000 };
+  const keys = Array.from({ length: 18 }, (_, index) => String(index + 1));
+  const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 10 } as const;
+  let reading = startReading(rules);
+  let requests = 0;
+  for (;;) {
+    const [page = 0] = pagesToRead(reading);
+    const shown = page === 1 ? keys.slice(0, 10) : keys.slice(10);
+    const answer = { page, limit: 10, grantedAt: 'now', rows: shown.length, keys: shown, meta };
+    const read = readPage(reading, answer, { ...CONTEXT, fullPage: 10 });
+    reading = read.reading;
+    requests++;
+    if (read.outcome === null) continue;
+    expect(read.outcome).toEqual({ kind: 'count differs', counted: 1000, shown: 18, rows: SOME });
+    break;
+  }
+  expect(requests).toBe(2 + MOST_EMPTY_PAGES);
 });
 
 test('a first page that lacks rows makes later passes no longer', () => {
