@@ -28,6 +28,15 @@ export function shortDuration(ms: number): string {
   return `${Math.round(ms / DAY)} days`;
 }
 
+const UNITS = { s: SECOND, m: MINUTE, h: HOUR, d: DAY } as const;
+
+/** Milliseconds of `90s`, `5m`, `2h`, `1d` or `0`; null for another text. */
+export function parseDuration(text: string): number | null {
+  if (text === '0') return 0;
+  const [, number, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return unit === undefined ? null : Number(number) * UNITS[unit as keyof typeof UNITS];
+}
+
 /** Epoch milliseconds or a Postgres timestamp as `2026-01-15 10:00:05` in `timeZone`. */
 export function moment(at: number | string | null, timeZone: string): string {
   if (at === null) return '';
@@ -46,10 +55,10 @@ export function isoText(text: string): string {
   return `${day}T${time}${zone}`;
 }
 
-/** For JSON.stringify: documents show every moment in ISO 8601, be it text of Postgres or, under `...At` and `...Until`, a number. */
+/** For JSON.stringify: documents show every moment in ISO 8601, be it text of Postgres or, under `...At`, `...Until` and `asOf`, a number. */
 export function isoTimes(name: string, value: unknown): unknown {
   if (typeof value === 'string') return isoText(value);
-  return typeof value === 'number' && /(At|Until)$/.test(name) ? new Date(value).toISOString() : value;
+  return typeof value === 'number' && /(?:At|Until|^asOf)$/.test(name) ? new Date(value).toISOString() : value;
 }
 
 /** The request limit in one line: used, left, and when requests become free. */

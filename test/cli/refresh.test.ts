@@ -23,7 +23,10 @@ test('refresh makes the named records, days or values equal now, and says what i
       expect.stringMatching(/record \d+: about \d+ requests?.* No request was sent\./),
     ]);
     const record = await sluice('refresh', 'invoices', String(edited.id), '--json');
-    expect([record.code, record.json()]).toMatchObject([0, { equal: true, changed: 1, unsettled: 0 }]);
+    expect([record.code, record.json()]).toMatchObject([
+      0,
+      { equal: true, changed: 1, unsettled: 0, asOf: expect.stringMatching(/Z$/) as string },
+    ]);
     expect((record.json() as { requests: number }).requests).toBeLessThanOrEqual(3);
     expect(await stored(edited.id)).toBe('one record');
 

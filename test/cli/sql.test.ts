@@ -94,7 +94,7 @@ test('sql writes one object a line, one column a line, and files that are comple
     }
     expect(readFileSync(join(cwd, 'a.csv'), 'utf8')).toBe('one\r\n1\r\n');
     const json = await run(['sql', '--json', '--out', 'a.json', 'select 1 as one'], { env, cwd });
-    expect(json.json()).toEqual({ file: 'a.json', rows: 1 });
+    expect(json.json()).toEqual({ file: 'a.json', rows: 1, asOf: null });
     expect(JSON.parse(readFileSync(join(cwd, 'a.json'), 'utf8'))).toEqual([{ one: 1 }]);
     // Fails at the 900th row, after a batch was written.
     const failed = await run(['sql', '--out', 'a.csv', 'select 1 / (900 - g) from generate_series(1, 1000) g'], {

@@ -6,10 +6,12 @@ import { groupBy } from '../../engine/group-by.ts';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe } from '../../service/query/csv.ts';
+import { asOf } from '../../service/query/fresh-query.ts';
 import type { Ask, ColumnInfo } from '../../warehouse/reports/read-query.ts';
 import { openParquetFile, type ParquetColumn, parquetColumns } from '../output/parquet-file.ts';
 import { ndjson } from '../output/query-formats.ts';
 import { openTextFile, type RowFile, writeRows } from '../output/result-file.ts';
+import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice export invoices --out invoices.parquet
@@ -20,19 +22,19 @@ sluice export "select id, amount from invoices where status = 'Paid'" --out paid
 const FORMATS = ['csv', 'csv-safe', 'ndjson', 'parquet'] as const;
 type FormatName = (typeof FORMATS)[number];
 
-interface Options {
+interface Options extends FreshOptions {
   readonly out: string;
   readonly format?: FormatName;
   readonly partitionBy?: string;
 }
 
 export function exportCommand(cli: Cli): Command {
-  return newCommand('export', 'Write a table, a view or a query to a file', EXAMPLES)
+  const command = newCommand('export', 'Write a table, a view or a query to a file', EXAMPLES)
     .argument('<what>', 'a table or view such as invoices or sluice.runs, or one SQL statement')
     .requiredOption('--out <path>', 'the file, or with --partition-by the folder')
     .addOption(new Option('--format <format>', 'default: as the name of the file ends').choices(FORMATS))
-    .option('--partition-by <column>', 'a folder for each month of this date; also <column>:day and <column>:year')
-    .action(cli.action({ source: false }, runExport));
+    .option('--partition-by <column>', 'a folder for each month of this date; also <column>:day and <column>:year');
+  return withFreshOptions(command).action(cli.action({ source: false }, runExport));
 }
 
 async function runExport(session: Session, what: string, options: Options): Promise<0> {
@@ -42,6 +44,8 @@ async function runExport(session: Session, what: string, options: Options): Prom
   if (partitioning) await openFolder(options.out);
   const database = await openQueryLogin(session);
   const source = queryOf(what);
+  const { schema } = settings.single;
+  const age = await freshen(session, database, { query: source, schema, timeoutMs: 0 }, options);
   let parquet: readonly ParquetColumn[] = [];
   const query = async (ask: Ask): Promise<string> => {
     const { columns } = await ask(`select * from (${source}\n) q limit 0`);
@@ -59,7 +63,7 @@ async function runExport(session: Session, what: string, options: Options): Prom
   const extension = format === 'csv-safe' ? 'csv' : format;
   const parts = partitioning && openPartitions(options.out, partitioning, open, extension);
   let shownAt = clock.now();
-  const read = { query, schema: settings.single.schema, timeoutMs: 0, signal };
+  const read = { query, schema, timeoutMs: 0, signal };
   const rows = await writeRows(database, read, parts ?? (() => open(options.out)), rowCount => {
     if (!terminal.watched || clock.now() - shownAt <= 2 * SECOND) return;
     shownAt = clock.now();
@@ -67,7 +71,11 @@ async function runExport(session: Session, what: string, options: Options): Prom
   });
   const files = parts?.files ?? 1;
   const place = parts ? `${plural(files, 'file')} below ${options.out}` : options.out;
-  terminal.show({ path: options.out, format, rows, files }, () => `${plural(rows, 'row')} written to ${place}`);
+  terminal.show(
+    { path: options.out, format, rows, files, asOf: age && asOf(age) },
+    () => `${plural(rows, 'row')} written to ${place}`,
+  );
+  noteAge(terminal, age);
   return 0;
 }
 

@@ -5,16 +5,19 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Job } from '../../engine/job.ts';
 import { explain } from '../../errors.ts';
-import { isoTimes } from '../../service/format.ts';
+import { isoTimes, parseDuration } from '../../service/format.ts';
 import { estimateReading } from '../../service/orders/order-cost.ts';
 import { parseRange } from '../../service/orders/order-requests.ts';
-import { runBounded } from '../../service/query/bounded-query.ts';
+import { MOST_REQUESTS } from '../../service/orders/refresh.ts';
+import { runBounded, TIMEOUT_MS } from '../../service/query/bounded-query.ts';
+import { asOf } from '../../service/query/fresh-query.ts';
 import { readStory, recordVerdict } from '../../service/record/record-story.ts';
 import { driftedFields } from '../../service/status/field-drift.ts';
 import { VERSION } from '../../version.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
+import { freshen } from '../run/fresh-answer.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { hoursOf, orderBackfill } from './backfill.ts';
@@ -49,6 +52,14 @@ async function mcp(session: Session, { allowOrders = false }: { allowOrders?: bo
 /* Annotations tell a client what it may run unasked. */
 const READ_ONLY = { readOnlyHint: true, openWorldHint: false } as const;
 const MOST_ROWS = 1000;
+const FRESH = {
+  max_age: z
+    .string()
+    .regex(/^(?:0|\d{1,6}[smhd])$/)
+    .optional()
+    .describe('such as 5m, 90s, 2h or 0'),
+  max_requests: z.number().int().min(1).max(MOST_REQUESTS).optional(),
+};
 const day = z.string().describe('YYYY-MM-DD');
 
 const DESCRIBE = `
@@ -72,7 +83,7 @@ function registerTools(
   const listOf = (name: string) => ({ source: sourceName, schema, name, job: jobs.get(name) as Job });
   const rangeOf = (name: string, range: { from?: string | undefined; to?: string | undefined }) =>
     parseRange(jobs, name, range, { from: 'from', to: 'to' });
-  const query = async (sql: string, most: number) => {
+  const run = async (sql: string, most: number) => {
     const { columns, rows, isCut } = await runBounded(reader, { query: sql, schema, most, signal });
     return { columns: columns.map(({ name }) => name), rows, cut: isCut };
   };
@@ -100,11 +111,27 @@ function registerTools(
     'query',
     {
       title: 'Query the warehouse',
-      description:
-        'Runs one read-only SQL statement (Postgres) and returns its rows as text. Tables are found without their schema. It may take 10 seconds and return 32 MB. Views answer common questions: see describe_tables.',
+      description: `Runs one read-only SQL statement (Postgres) and returns its rows as text. Tables are found without their schema. It may take 10 seconds and return 32 MB. Views answer common questions: see describe_tables. as_of: all that it reads equals the source as of then.${allowOrders ? ' max_age reads again first what is older, in at most max_requests requests.' : ''}`,
     },
-    { sql: z.string(), rows: z.number().int().min(1).max(MOST_ROWS).default(200).describe('at most so many') },
-    ({ sql, rows }) => query(sql, rows),
+    {
+      sql: z.string(),
+      rows: z.number().int().min(1).max(MOST_ROWS).default(200).describe('at most so many'),
+      ...(allowOrders ? FRESH : {}),
+    },
+    async ({ sql, rows, ...fresh }) => {
+      const { max_age, max_requests } = fresh as { max_age?: string; max_requests?: number };
+      const given =
+        max_age === undefined
+          ? {}
+          : { maxAge: parseDuration(max_age) ?? 0, ...(max_requests ? { maxRequests: max_requests } : {}) };
+      const age = await freshen(session, reader, { query: sql, schema, timeoutMs: TIMEOUT_MS }, given);
+      const at = age && asOf(age);
+      return {
+        ...(await run(sql, rows)),
+        as_of: at === null ? null : new Date(at).toISOString(),
+        requests: age?.requests ?? 0,
+      };
+    },
   );
   tool(
     'describe_tables',
@@ -114,7 +141,7 @@ function registerTools(
     },
     {},
     async () => {
-      const { rows } = await query(DESCRIBE, MOST_ROWS);
+      const { rows } = await run(DESCRIBE, MOST_ROWS);
       return rows.map(([kind, name, comment, columns]) => {
         return { kind, name, comment, columns: JSON.parse(columns ?? '{}') };
       });

@@ -5,18 +5,21 @@ import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
 import { csv, csvSafe, type Format } from '../../service/query/csv.ts';
+import { asOf } from '../../service/query/fresh-query.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
 import { openTextFile, writeRows } from '../output/result-file.ts';
+import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice sql "select status, count(*), sum(amount) from invoices group by status"
 sluice sql --format csv --out customers.csv "select * from customers"
 sluice sql --expanded "select * from invoices where id = 17"
+sluice sql --max-age 5m "select * from invoices where customer_id = 17"    what is older is read again first
 echo "select now()" | sluice sql --format json`;
 
-interface Options {
+interface Options extends FreshOptions {
   readonly format?: string;
   readonly expanded?: boolean;
   readonly out?: string;
@@ -27,13 +30,13 @@ const DEFAULT_TIMEOUT_S = 60;
 const MOST_TIMEOUT_S = 7 * 24 * 3600;
 
 export function sqlCommand(cli: Cli): Command {
-  return newCommand('sql', 'Run a read-only query on the warehouse', EXAMPLES)
+  const command = newCommand('sql', 'Run a read-only query on the warehouse', EXAMPLES)
     .argument('[query]', 'one SQL statement (default: read from standard input)')
     .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'csv-safe', 'json', 'ndjson']))
     .option('--expanded', 'one column a line instead of a table')
     .option('--out <file>', 'write the result to this file')
-    .option('--timeout <seconds>', 'stop the query after this time; 0: never', parseTimeout, DEFAULT_TIMEOUT_S)
-    .action(cli.action({ source: false }, runQuery));
+    .option('--timeout <seconds>', 'stop the query after this time; 0: never', parseTimeout, DEFAULT_TIMEOUT_S);
+  return withFreshOptions(command).action(cli.action({ source: false }, runQuery));
 }
 
 async function runQuery(session: Session, given: string | undefined, options: Options): Promise<0> {
@@ -48,14 +51,17 @@ async function runQuery(session: Session, given: string | undefined, options: Op
   const read = { query, schema, timeoutMs: options.timeout * SECOND, signal };
   const { out } = options;
   const database = await openQueryLogin(session);
+  const age = await freshen(session, database, read, options);
   if (out !== undefined) {
     const rows = await writeRows(database, read, await openTextFile(out, create({ colors: PLAIN, width: null })));
-    terminal.show({ file: out, rows }, () => `${plural(rows, 'row')} written to ${out}`);
+    terminal.show({ file: out, rows, asOf: age && asOf(age) }, () => `${plural(rows, 'row')} written to ${out}`);
+    noteAge(terminal, age);
     return 0;
   }
   const format = create(terminal);
   await readQuery(database, read, (columns, rows) => terminal.write(format.write(columns, rows)));
   await terminal.write(format.end());
+  noteAge(terminal, age);
   return 0;
 }
 

@@ -8,7 +8,7 @@ import { type OrderRequest, placeOrder } from '../../service/orders/order-reques
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
-import { type Order, type OrderKind, readOrders } from '../../warehouse/ledgers/orders.ts';
+import { hasSettled, type Order, type OrderKind, readOrders } from '../../warehouse/ledgers/orders.ts';
 import {
   type OrderProgress,
   type OrderWork,
@@ -157,8 +157,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
   for (;;) {
     if (signal.aborted) throw stopped(signal);
     const now = await readOrders(database.kysely, ids);
-    // An order that waits with a reason has failed; the service retries it.
-    if (now.every(({ state, reason }) => state !== 'running' && (state !== 'waiting' || reason !== null))) return;
+    if (now.every(hasSettled)) return;
     // The loop returned early to give another source its turn, because the request limit holds this one up for over a minute.
     if (hasRead) await clock.sleep(MINUTE, signal);
     hasRead = await inTurn(() => readOrdersHere(reading, ids));

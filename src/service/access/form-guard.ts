@@ -5,18 +5,21 @@ const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
  * Whatever is no GET must be a form that a page of this service sent: urlencoded, and at most 64 KB. Cookies that pages of other sites never
- * send are not enough: without a token there is none. Routes read the form with `formFields`.
+ * send are not enough: without a token there is none. Routes read the form with `formFields`. Programs may send JSON to `/query`, which browsers let
+ * no page of another site do.
  */
 export function guardForms(): MiddlewareHandler {
   return async (c, next) => {
     if (READING.includes(c.req.method)) return next();
-    if (!isFromHere(c)) return c.text('Refused: this form was sent by a page of another site.\n', 403);
+    const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
+    const isJson = c.req.path === '/query' && type === 'application/json';
+    if (!(isJson && isProgram(c)) && !isFromHere(c))
+      return c.text('Refused: this form was sent by a page of another site.\n', 403);
     // The length bounds the body: Node reads no more, and refuses requests that have both headers.
     if (c.req.header('transfer-encoding') !== undefined) return c.text('Send Content-Length.\n', 411);
     if (Number(c.req.header('content-length') ?? 0) > MOST_BYTES)
       return c.text('The form is larger than 64 KB.\n', 413);
-    const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
-    if (type !== undefined && type !== 'application/x-www-form-urlencoded')
+    if (type !== undefined && type !== 'application/x-www-form-urlencoded' && !isJson)
       return c.text('Send application/x-www-form-urlencoded.\n', 415);
     return next();
   };
@@ -38,3 +41,7 @@ function isFromHere(c: Context): boolean {
   const origin = c.req.header('origin') ?? '';
   return URL.canParse(origin) && new URL(origin).host === c.req.header('host')?.toLowerCase();
 }
+
+/** Browsers send at least one of these with whatever a page sends. */
+const isProgram = (c: Context): boolean =>
+  c.req.header('sec-fetch-site') === undefined && c.req.header('origin') === undefined;

@@ -7,7 +7,7 @@ import { isKind } from '../../errors.ts';
 import { shellWord } from '../../next-steps.ts';
 import { findReferences, type Reference } from '../../warehouse/erasure/traces.ts';
 import type { EndedVersion, StoredValues } from '../../warehouse/reports/stored-record.ts';
-import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
+import { possibleKey } from '../../warehouse/rows/tables.ts';
 import { formFields } from '../access/form-guard.ts';
 import { plural, wordsOfSlice } from '../format.ts';
 import type { Html } from '../html-document.ts';
@@ -66,16 +66,6 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
         throw error;
       }
     });
-
-/** Null for a key that the table cannot have. */
-function possibleKey(table: Table, given: string): string | null {
-  try {
-    return storedKey(table, given);
-  } catch (error) {
-    if (isKind(error, 'usage')) return null;
-    throw error;
-  }
-}
 
 const ICONS = { stored: 'ok', missing: 'warn', deleted: 'gone', quarantined: 'bad', unknown: 'off' } as const;
 

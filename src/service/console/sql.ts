@@ -1,50 +1,44 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import pLimit from 'p-limit';
+import { HOUR, MINUTE, SECOND } from '../../clock.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { isKind, SluiceError } from '../../errors.ts';
+import { isKind, type SluiceError } from '../../errors.ts';
 import { type ColumnOfTable, listColumns } from '../../warehouse/reports/data-tables.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
 import { formFields } from '../access/form-guard.ts';
 import { plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
-import { type QueryResult, runBounded } from '../query/bounded-query.ts';
+import { MOST_REQUESTS } from '../orders/refresh.ts';
+import { answerProgram } from '../query/answer-program.ts';
+import type { QueryResult } from '../query/bounded-query.ts';
 import { COOKBOOK } from '../query/cookbook.ts';
 import { csvSafe } from '../query/csv.ts';
+import { ageText, type Freshness, MOST_WAIT_S } from '../query/fresh-query.ts';
+import { type Answer, createQueries } from '../query/queries.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { readUpToDate } from '../status/source-state.ts';
 import { bars } from './charts.ts';
 import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
-import { ago, choice, documentOf, sourceField, table } from './elements.ts';
+import { choice, documentOf, sourceField, table } from './elements.ts';
 import { historyAmong, queryPath } from './tables.ts';
 
 const MOST_ROWS = 1000;
 const MOST_CSV_ROWS = 100_000;
-/** Queries that run at the same time; others wait. Each holds a connection. */
-const MOST_AT_ONCE = 4;
-
 export function sqlRoutes(parts: ConsoleParts): Hono {
-  const inTurn = pLimit(MOST_AT_ONCE);
-  const run = async (query: string, schema: string, most: number, signal: AbortSignal) => {
-    const reader = await parts.openReader();
-    if (reader === null)
-      throw new SluiceError('failed', 'No login that may only read is configured, so no query was run.', {
-        next: 'Run "sluice grant", and set READER_DATABASE_URL to the address that it prints. Then restart the service.',
-      });
-    return inTurn(() => runBounded(reader, { query, schema, most, signal }));
-  };
+  const run = createQueries(parts);
   return new Hono()
+    .post('/query', c => answerProgram(c, parts.sources, run, parts.hide))
     .get('/sql', async c => show(parts, c, { query: c.req.query('query') ?? '', source: c.req.query('source') }))
     .post('/sql', async c => {
-      const { recipe, chart, source, do: action, ...fields } = await formFields(c);
+      const { recipe, chart, source, age, do: action, ...fields } = await formFields(c);
       const query = COOKBOOK.find(({ question }) => question === recipe)?.sql ?? (fields.query ?? '').trim();
-      const asked = { query, source, chart };
+      const asked = { query, source, chart, age };
       if (query === '') return show(parts, c, asked);
       const { schema = '' } = sourceOf(parts, asked.source) ?? {};
       const isCsv = action === 'csv' && !recipe;
       try {
-        const result = await run(query, schema, isCsv ? MOST_CSV_ROWS : MOST_ROWS, c.req.raw.signal);
-        return isCsv ? download(c, result) : await show(parts, c, { ...asked, result });
+        const most = isCsv ? MOST_CSV_ROWS : MOST_ROWS;
+        const answer = await run({ query, schema, most, freshness: freshnessOf(age), signal: c.req.raw.signal });
+        return isCsv ? download(c, answer.result) : await show(parts, c, { ...asked, answer });
       } catch (error) {
         if (!isOfQuery(error)) throw error;
         const trouble = { message: parts.hide(error.message), next: error.next && parts.hide(error.next) };
@@ -55,7 +49,15 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
 
 const sourceOf = (parts: ConsoleParts, name: string | undefined) => sourceNamed(parts, name) ?? parts.sources[0];
 
-const KINDS = ['failed', 'usage', 'stopped', 'database'] as const;
+/** How old an answer may be. */
+const AGES = { any: null, '1 minute': MINUTE, '5 minutes': 5 * MINUTE, '1 hour': HOUR } as const;
+
+function freshnessOf(age = 'any'): Freshness | null {
+  const maxAgeMs = Object.hasOwn(AGES, age) ? AGES[age as keyof typeof AGES] : null;
+  return maxAgeMs === null ? null : { maxAgeMs, mostRequests: MOST_REQUESTS, waitMs: MOST_WAIT_S * SECOND };
+}
+
+const KINDS = ['failed', 'usage', 'stopped', 'database', 'quota'] as const;
 const isOfQuery = (error: unknown): error is SluiceError => KINDS.some(kind => isKind(error, kind));
 
 interface Asked {
@@ -63,26 +65,31 @@ interface Asked {
   readonly source: string | undefined;
   /** The column that is drawn; `none`: no chart; empty: the first that can be. */
   readonly chart?: string | undefined;
-  readonly result?: QueryResult;
+  readonly age?: string | undefined;
+  readonly answer?: Answer;
   /** Why there is no result, and what to do. */
   readonly trouble?: { readonly message: string; readonly next: string | undefined };
 }
 
 /** What does the data say, and how fresh is that answer? */
-async function show(parts: ConsoleParts, c: Context, { query, result, trouble, chart = '', ...asked }: Asked) {
+async function show(
+  parts: ConsoleParts,
+  c: Context,
+  { query, answer, trouble, chart = '', age = 'any', ...asked }: Asked,
+) {
+  const result = answer?.result;
   const served = sourceOf(parts, asked.source);
   const source = served?.name ?? '';
   const columns = result === undefined ? [] : chartable(result);
   const drawn = chart === 'none' || columns.includes(chart) ? chart : (columns[0] ?? 'none');
-  const upToDateAt = served === undefined ? null : await readUpToDate(parts.database, served);
   const now = await nowIn(parts, served);
-  const fresh = upToDateAt === null ? '' : html`${source} up to date as of ${ago(upToDateAt, now)}`;
+  const fresh = (answer && ageText(answer.age)) ?? '';
   const main = html`<form method="post" action="/sql" class="grid side">
 <div class="col">
 <section class="card"><div class="head"><h1 class="h2"><label for="query">Query</label></h1>${sourceField(parts.sources, source)}</div>
 <textarea id="query" name="query" rows="8" spellcheck="false" autocapitalize="off" data-submit>${query}</textarea>
-<div class="row after"><button class="main" name="do" value="run">Run</button><button name="do" value="csv">Download CSV</button>${columns.length > 0 ? choice('chart', 'Chart', [...columns, 'none'], drawn) : ''}</div>
-<p class="soft after">Read-only, at most 10 seconds and ${plural(MOST_ROWS, 'row')}. Ctrl and Enter runs it.</p></section>
+<div class="row after"><button class="main" name="do" value="run">Run</button><button name="do" value="csv">Download CSV</button>${columns.length > 0 ? choice('chart', 'Chart', [...columns, 'none'], drawn) : ''}${choice('age', 'At most so old', Object.keys(AGES), age)}</div>
+<p class="soft after">Read-only, at most 10 seconds and ${plural(MOST_ROWS, 'row')}. Ctrl and Enter runs it. What is older than allowed is read again first, in at most ${plural(MOST_REQUESTS, 'request')}.</p></section>
 ${trouble === undefined ? '' : html`<section class="card" aria-label="Error"><p class="bad" role="alert">${trouble.message}</p>${trouble.next === undefined ? '' : html`<p>${trouble.next}</p>`}</section>`}
 ${result === undefined ? '' : resultCard(result, drawn, fresh)}
 </div>
@@ -93,7 +100,7 @@ ${result === undefined ? '' : resultCard(result, drawn, fresh)}
   return c.html(page, trouble === undefined ? 200 : 422);
 }
 
-function resultCard(result: QueryResult, drawn: string, fresh: Html | ''): Html {
+function resultCard(result: QueryResult, drawn: string, fresh: string): Html {
   const { columns, rows, isCut, ms } = result;
   const head = isCut ? `The first ${plural(rows.length, 'row')}` : plural(rows.length, 'row');
   return html`<section class="card" aria-label="Result"><div class="head"><h2>${head} in ${ms} ms</h2><span class="soft">${fresh}</span></div>

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { programAnswer, programQuery, QUERY_ERRORS } from '../query/answer-program.ts';
 import { conditionOf, resourceBadge, verdictOf } from '../status/condition.ts';
 import { type FullState, type SourceState, sumOf } from '../status/source-state.ts';
 import { type ConsoleParts, readSources, sourceNamed } from './console-parts.ts';
@@ -93,7 +94,7 @@ export const OPEN_API = {
     title: 'Sluice',
     version: '1',
     description:
-      'The state of the service, for programs. Everything but /healthz and /readyz needs the token, if one is set. Nothing here changes anything.',
+      'The state of the service, for programs. Everything but /healthz and /readyz needs the token, if one is set. Nothing here changes data; POST /query with maxAge spends requests.',
   },
   security: [{ token: [] }],
   components: {
@@ -121,6 +122,22 @@ export const OPEN_API = {
         ],
       },
     ),
+    '/query': {
+      post: {
+        summary: 'The answer to a query, as fresh as it is asked for',
+        requestBody: { required: true, content: { 'application/json': { schema: schemaOf(programQuery, 'input') } } },
+        responses: {
+          '200': { description: 'The answer.', content: { 'application/json': { schema: schemaOf(programAnswer) } } },
+          ...Object.fromEntries(
+            Object.entries(QUERY_ERRORS).map(([status, description]) => [
+              status,
+              { description, content: { 'application/json': {} } },
+            ]),
+          ),
+          '401': text('SLUICE_TOKEN is set, and the request does not carry it.'),
+        },
+      },
+    },
     '/metrics': guarded('Metrics for Prometheus', { '200': text('OpenMetrics text.') }),
     '/live': guarded('Server-sent events: one named change whenever the state changed', {
       '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
@@ -131,7 +148,7 @@ export const OPEN_API = {
   },
 };
 
-function schemaOf(schema: z.ZodType): object {
-  const { $schema: _, ...described } = z.toJSONSchema(schema);
+function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'output'): object {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, { io });
   return described;
 }

@@ -42,10 +42,13 @@ export function targetsFor(jobs: ReadonlyMap<string, Job>, resource: Resource, n
   });
 }
 
-function valueTarget({ job, name, profile }: Resource, text: string): Slice {
-  const fields = job.slicings.flatMap(each =>
-    each.by === 'value' && !profile.ignoredFilters.has(each.field) ? each.field : [],
-  );
+/** The fields by whose values the source can be asked for the rows of a list, as far as is known. */
+export const valueFields = ({ job, profile }: Resource): string[] =>
+  job.slicings.flatMap(each => (each.by === 'value' && !profile.ignoredFilters.has(each.field) ? each.field : []));
+
+function valueTarget(resource: Resource, text: string): Slice {
+  const { name } = resource;
+  const fields = valueFields(resource);
   const equals = text.indexOf('=');
   const field = text.slice(0, Math.max(equals, 0)).trim();
   const value = text.slice(equals + 1).trim();

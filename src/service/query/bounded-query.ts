@@ -4,7 +4,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { type ColumnInfo, readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
 
 /** What a query of the console may take at most. */
-const TIMEOUT_MS = 10 * SECOND;
+export const TIMEOUT_MS = 10 * SECOND;
 const MOST_BYTES = 32 * 2 ** 20;
 
 /**

@@ -88,7 +88,7 @@ async function readMissing({ kysely }: Database, resource: Resource, key: string
 }
 
 /** The parts of the list that may hold the row, and the oldest proof among them. */
-async function proofOf({ kysely }: Database, resource: Resource, key: string, row: StoredValues) {
+export async function proofOf({ kysely }: Database, resource: Resource, key: string, row: StoredValues) {
   const { strategy, dates, table } = resource;
   const window = strategy.membership === 'window' ? await readRowWindow(kysely, placeOf(resource), key) : null;
   const day = dates === undefined ? null : ((row[dates.field] as string | null) ?? null);

@@ -196,12 +196,6 @@ export async function readFullState(
   };
 }
 
-/** As of which tick (epoch ms) all that was due of the source was read; null while that is not known. */
-export const readUpToDate = async (
-  { kysely }: Database,
-  { name, scheduled }: Pick<ServedSource, 'name' | 'scheduled'>,
-): Promise<number | null> => oldestTick(await servedTicks(kysely, placesOf(name, scheduled)));
-
 /** The oldest of the newest ticks; null while one was never served, or none has a schedule. */
 function oldestTick(ticks: readonly ServedTick[]): number | null {
   const served = ticks.flatMap(({ at }) => at ?? []);

@@ -3,6 +3,7 @@ import { anyOf } from '../database/arrays.ts';
 import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs, NOW } from '../database/now.ts';
+import type { Place } from './sources.ts';
 
 export type OrderKind = 'sync' | 'backfill' | 'verify' | 'refresh';
 export type OrderState = 'waiting' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
@@ -156,6 +157,23 @@ export function allOpenOrders(db: Db, sources: readonly string[]): Promise<Order
 export function readOrders(db: Db, ids: readonly string[]): Promise<Order[]> {
   return db.selectFrom('sluice.orders').select(columns).where('id', '=', anyOf(ids)).orderBy('id').execute();
 }
+
+/** When the last refresh of each of these targets was asked for that was done (epoch ms); the rows equal the source as of then. */
+export async function refreshedAt(
+  db: Db,
+  { source, resource }: Place,
+  targets: readonly string[],
+): Promise<Map<string, number>> {
+  const { rows } = await sql<{ target: string; at: number }>`
+    select target, max(${epochMs('created_at')}) as at from sluice.orders, unnest(targets) as target
+    where source = ${source} and resource = ${resource} and kind = 'refresh' and state = 'done' and target = ${anyOf(targets)}
+    group by target`.execute(db);
+  return new Map(rows.map(({ target, at }) => [target, at]));
+}
+
+/** Nothing more happens to the order while somebody waits for it. One that waits with a reason has failed; the service tries it again later. */
+export const hasSettled = ({ state, reason }: Order): boolean =>
+  state !== 'running' && (state !== 'waiting' || reason !== null);
 
 /** Newest first. */
 export function listOrders(db: Db, source: string, kind: OrderKind, most: number): Promise<Order[]> {

@@ -194,7 +194,7 @@ function explainQuery(
       cause: error,
     });
   if (error.code === '25006')
-    return new SluiceError('failed', 'sluice sql is read-only; nothing was changed.', {
+    return new SluiceError('failed', 'A query is read-only; nothing was changed.', {
       next: 'Only Sluice writes to the warehouse; use psql to keep your own tables in another schema.',
     });
   const at = Number(error.position);

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Slice } from '../../engine/slices/slice.ts';
 import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
@@ -171,4 +171,18 @@ export async function listMissing(
     value: relatedBy === null ? null : (stored?.[relatedBy] ?? null),
     watched: values.find(({ field, value }) => stored?.[field] === value) ?? null,
   }));
+}
+
+/** How many missing rows meet the condition on the stored rows `t`; null: how many there are. */
+export async function countMissing(
+  db: Db,
+  { source, resource }: Place,
+  table: Table,
+  condition: RawBuilder<boolean> | null,
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from sluice.missing m
+    join ${sql.id(table.schema, table.name)} t on t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)})
+    where m.source = ${source} and m.resource = ${resource} and ${condition ?? sql`true`}`.execute(db);
+  return rows[0]?.count ?? 0;
 }

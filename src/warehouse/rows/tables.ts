@@ -63,12 +63,18 @@ export function tableIn(schema: string, declared: DeclaredTable): Table {
 /** Without the columns of Sluice's own. */
 const fieldsOf = ({ columns }: Declared): readonly Column[] => columns.filter(({ read }) => read !== undefined);
 
-/** A key that a person named, as it is stored. Kind `usage` for one that no row of the table can have. */
-export function storedKey({ key: { type }, name }: Table, given: string): string {
+/** A key that a person named, as it is stored; null for one that no row of the table can have. */
+export function possibleKey({ key: { type } }: Table, given: string): string | null {
   if (type !== 'bigint') return given;
   const key = /^-?\d{1,19}$/.test(given) ? BigInt(given) : null;
-  if (key !== null && BigInt.asIntN(64, key) === key) return key.toString();
-  throw new SluiceError('usage', `"${given}" is not a key of ${name}.`, {
+  return key !== null && BigInt.asIntN(64, key) === key ? key.toString() : null;
+}
+
+/** The same. Kind `usage` for one that no row of the table can have. */
+export function storedKey(table: Table, given: string): string {
+  const key = possibleKey(table, given);
+  if (key !== null) return key;
+  throw new SluiceError('usage', `"${given}" is not a key of ${table.name}.`, {
     next: 'Expected: a whole number, such as 17.',
   });
 }

@@ -43,7 +43,13 @@ test('a table, a view and a query are written as Parquet, and DuckDB reads what 
       `select id::text, invoice_number, date::text, amount::text, trim_scale(amount)::text as exact, notes, _extra::text as extra,
         encode(_hash, 'hex') as hash, (extract(epoch from _synced_at) * 1000000)::bigint::text as synced from warehouse.invoices order by id`,
     );
-    expect(exported.json()).toEqual({ path, format: 'parquet', rows: rows.length, files: 1 });
+    expect(exported.json()).toEqual({
+      path,
+      format: 'parquet',
+      rows: rows.length,
+      files: 1,
+      asOf: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+    });
     const read = await readWithDuckDb(
       `select id::text as id, invoice_number, date::text as date, amount, notes, _extra as extra,
         lower(hex(_hash)) as hash, epoch_us(_synced_at)::text as synced from '${path}' order by id`,

@@ -1,0 +1,167 @@
+import { withAnySignal } from '../../any-signal.ts';
+import { SECOND } from '../../clock.ts';
+import { oldestOf } from '../../engine/coverage/list.ts';
+import { groupBy } from '../../engine/group-by.ts';
+import { sliceText } from '../../engine/slices/slice.ts';
+import { SluiceError } from '../../errors.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
+import { durationText, plural, shortDuration } from '../format.ts';
+import { finishTime, paceOf } from '../orders/order-cost.ts';
+import { changeOrder, placeOrder } from '../orders/order-requests.ts';
+import { namedText } from '../orders/refresh.ts';
+import { type ListRead, listsRead, type Query, type QueryPlace, type QuerySource } from './lists-read.ts';
+
+/** How old an answer may be, and what may be spent on that. */
+export interface Freshness {
+  readonly maxAgeMs: number;
+  readonly mostRequests: number;
+  readonly waitMs: number;
+}
+
+/** Seconds that a query may wait for its answer, unless more are allowed. */
+export const MOST_WAIT_S = 30;
+
+/** The age of an answer, as far as it can be told. */
+export interface AnswerAge {
+  /** What the query reads; null where that cannot be told. */
+  readonly lists: readonly ListRead[] | null;
+  /** The database's time when that was found out (epoch ms). */
+  readonly at: number;
+  /** Requests spent to make it fresh. */
+  readonly requests: number;
+}
+
+/** Has these orders carried out, and returns once they have ended. */
+export type Complete = (source: QuerySource, orders: readonly Order[], signal: AbortSignal) => Promise<void>;
+
+/**
+ * How old the answer to a query is. With `freshness`, what is older is read again first. Kind `usage` where that would cost more than is
+ * allowed, or needs longer; then no request is sent. Kind `failed` where it could not be made fresh.
+ */
+export async function answerAge(
+  place: QueryPlace & { readonly complete: Complete },
+  query: Query,
+  freshness: Freshness | null,
+): Promise<AnswerAge> {
+  const begun = await databaseNow(place.database);
+  let lists = await listsRead(place, query);
+  if (freshness === null) return { lists, at: begun, requests: 0 };
+  if (lists === null)
+    throw new SluiceError('usage', 'What this statement reads cannot be told, so neither can its age.', {
+      next: 'Send one SELECT, or omit --max-age.',
+    });
+  const notBefore = begun - freshness.maxAgeMs;
+  const isOld = ({ asOf, unsettled }: ListRead) => (asOf ?? 0) < notBefore || unsettled > 0;
+  const old = lists.filter(isOld);
+  if (old.length === 0) return { lists, at: begun, requests: 0 };
+  refuse(old, freshness, begun);
+  const bySource = [...groupBy(old, ({ source }) => source)];
+  for (const [source, ofSource] of bySource) await refuseToWait(source, ofSource, freshness.waitMs, begun);
+  const spent = await Promise.all(
+    bySource.map(([source, ofSource]) => carryOut(place, source, ofSource, freshness.waitMs)),
+  );
+  lists = (await listsRead(place, query)) ?? [];
+  const [left] = lists.filter(isOld);
+  if (left) throw stillOld(left, notBefore);
+  return { lists, at: await databaseNow(place.database), requests: spent.reduce((sum, requests) => sum + requests, 0) };
+}
+
+function refuse(old: readonly ListRead[], { maxAgeMs, mostRequests }: Freshness, now: number): void {
+  const unread = old.find(({ asOf }) => asOf === null);
+  if (unread)
+    throw new SluiceError('usage', `${unread.resource} was not read in full yet, so no answer from it is complete.`, {
+      next: `Read it first: sluice sync ${unread.resource}`,
+    });
+  const requests = old.reduce((sum, list) => sum + list.requests, 0);
+  if (requests <= mostRequests) return;
+  const [oldest] = [...old].sort((a, b) => (a.asOf ?? 0) - (b.asOf ?? 0));
+  const what = old.map(({ resource, targets }) => `${resource} (${targets.map(namedText).join(', ')})`).join(' and ');
+  const age = shortDuration(now - (oldest?.asOf ?? now));
+  throw new SluiceError(
+    'usage',
+    `The answer is ${age} old. To make it ${shortDuration(maxAgeMs)} old at most, ${what} must be read again: about ${plural(requests, 'request')}, and at most ${mostRequests} are allowed. None was sent.`,
+    {
+      next: `Ask for less: records by id, a customer (customer_id = 17) or days (date >= '2025-03-01'). Or allow ${requests} requests (--max-requests; maxRequests in POST /query).`,
+    },
+  );
+}
+
+/** Kind `quota` where the request limit does not pay for the readings soon enough. */
+async function refuseToWait(source: QuerySource, old: readonly ListRead[], waitMs: number, now: number): Promise<void> {
+  const usage = await source.usage();
+  if (usage === null) return;
+  const requests = old.reduce((sum, list) => sum + list.requests, 0);
+  const waits = requests > usage.free ? finishTime(requests - usage.free, paceOf(source.rules, usage), now) - now : 0;
+  if (waits <= waitMs) return;
+  throw new SluiceError(
+    'quota',
+    `Reading it again takes about ${plural(requests, 'request')}, ${usage.free} of the limit are left, and the others are free in about ${durationText(waits / SECOND)}. None was sent.`,
+    { next: `Accept an older answer (--max-age), or wait for it: --wait ${Math.ceil(waits / SECOND)}.` },
+  );
+}
+
+/** Has the lists read again, and returns the requests that this took. Orders that do not end in time are cancelled. */
+async function carryOut(
+  { database, signal, complete }: QueryPlace & { readonly complete: Complete },
+  source: QuerySource,
+  old: readonly ListRead[],
+  waitMs: number,
+): Promise<number> {
+  const orders: Order[] = [];
+  for (const { resource, targets } of old)
+    orders.push(
+      await placeOrder(database, source.name, { resource, kind: 'refresh', targets: targets.map(sliceText) }),
+    );
+  const late = AbortSignal.timeout(waitMs);
+  try {
+    await withAnySignal([signal, late], ended => complete(source, orders, ended.signal));
+  } catch (error) {
+    for (const order of orders) await changeOrder(database, order, 'cancel');
+    if (!late.aborted || signal.aborted) throw error;
+  }
+  const ended = await readOrders(
+    database.kysely,
+    orders.map(({ id }) => id),
+  );
+  const failed = ended.find(({ state }) => state !== 'done');
+  if (failed && late.aborted)
+    throw new SluiceError(
+      'failed',
+      `${failed.resource} was not read within ${durationText(waitMs / SECOND)}, so there is no answer.`,
+      {
+        next: 'What was read is kept. To wait longer: --wait <seconds>.',
+      },
+    );
+  if (failed)
+    throw new SluiceError('failed', `${failed.resource} could not be read: ${failed.reason ?? failed.state}`, {
+      next: 'Without --max-age the query answers from what is stored.',
+    });
+  return ended.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+const stillOld = ({ resource, unsettled, asOf }: ListRead, notBefore: number): SluiceError =>
+  new SluiceError(
+    'failed',
+    unsettled > 0
+      ? `${plural(unsettled, 'row')} of ${resource} may be gone, which is not proven yet, so there is no answer.`
+      : `${resource} was read, but is only known to be equal as of ${shortDuration(notBefore - (asOf ?? 0))} before the oldest moment allowed.`,
+    { next: 'The next sync settles it. Without --max-age the query answers from what is stored.' },
+  );
+
+/** `As of 40 s ago`, with the list that was compared longest ago; null where the query reads none. */
+export function ageText({ lists, at, requests }: AnswerAge): string | null {
+  if (lists === null || lists.length === 0) return null;
+  const spent = requests > 0 ? `; ${plural(requests, 'request')}` : '';
+  const unread = lists.find(({ asOf }) => asOf === null);
+  if (unread) return `${unread.resource} was not read in full yet, so this may lack rows${spent}.`;
+  const [oldest] = [...lists].sort((a, b) => (a.asOf ?? 0) - (b.asOf ?? 0));
+  const unsettled = lists.reduce((sum, list) => sum + list.unsettled, 0);
+  const doubt = unsettled > 0 ? `; ${plural(unsettled, 'row')} may be gone, which is not proven yet` : '';
+  const name = lists.length > 1 ? ` (${oldest?.resource})` : '';
+  return `As of ${shortDuration(at - (oldest?.asOf ?? at))} ago${name}${doubt}${spent}.`;
+}
+
+/** As of when all that the query reads equals the source (epoch ms); null where that cannot be told. */
+export const asOf = ({ lists }: AnswerAge): number | null =>
+  lists === null ? null : oldestOf(lists.map(each => ({ provenAt: each.asOf })));

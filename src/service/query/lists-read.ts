@@ -1,0 +1,222 @@
+import type { Usage } from '../../budget/ledger/usage.ts';
+import { isNamed } from '../../engine/agenda/plan.ts';
+import { oldestOf, partition } from '../../engine/coverage/list.ts';
+import type { Job } from '../../engine/job.ts';
+import { declareTable } from '../../engine/records/declare-table.ts';
+import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
+import { addDays, wholeTime } from '../../engine/slices/date-windows.ts';
+import { type DateSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { refreshedAt } from '../../warehouse/ledgers/orders.ts';
+import {
+  type Condition,
+  evaluate,
+  explainQuery,
+  type QueryPlan,
+  type TableRead,
+} from '../../warehouse/reports/explain-query.ts';
+import { readStoredRow } from '../../warehouse/reports/stored-record.ts';
+import { countMissing } from '../../warehouse/rows/missing-rows.ts';
+import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
+import { possibleKey } from '../../warehouse/rows/tables.ts';
+import { refreshCost, valueFields } from '../orders/refresh.ts';
+import { proofOf } from '../record/record-story.ts';
+import type { ServedSource } from '../status/served-source.ts';
+
+/** A source whose tables a query may read. */
+export interface QuerySource extends Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'rules'> {
+  /** Null where its key is not set. */
+  usage(): Promise<Usage | null>;
+}
+
+/** Where a query runs, and what it may read. */
+export interface QueryPlace {
+  readonly database: Database;
+  /** Its login runs the query. */
+  readonly reader: Database;
+  readonly sources: readonly QuerySource[];
+  readonly signal: AbortSignal;
+}
+
+export interface Query {
+  readonly query: string;
+  readonly schema: string;
+  readonly timeoutMs: number;
+}
+
+/** A list of which a query reads something. */
+export interface ListRead {
+  readonly source: QuerySource;
+  readonly resource: string;
+  /** What it reads of it. */
+  readonly targets: readonly Slice[];
+  /** As of when that equals the source (epoch ms); null where it was never read in full. */
+  readonly asOf: number | null;
+  /** Rows of it that may be gone, which is not proven yet. */
+  readonly unsettled: number;
+  /** Requests that reading it again takes, as far as is known. */
+  readonly requests: number;
+}
+
+/** The lists on whose rows the answer to a query depends; null where that cannot be told. */
+export async function listsRead(place: QueryPlace, query: Query): Promise<readonly ListRead[] | null> {
+  const { database, reader, sources, signal } = place;
+  const plan = await explainQuery(reader, { ...query, signal });
+  if (plan === null) return null;
+  const now = await databaseNow(database);
+  const lists: ListRead[] = [];
+  for (const source of sources) {
+    for (const [name, reads] of readsOf(plan, source, query.schema)) {
+      const job = source.jobs.get(name) as Job;
+      const resource = await openResource(database.kysely, { source: source.name, schema: source.schema, name, job });
+      const targets = new Map<string, Slice>();
+      for (const read of reads)
+        for (const slice of await narrowest(place, query, source, resource, read, now))
+          targets.set(sliceText(slice), slice);
+      if (targets.size === 0) continue;
+      const whole = targets.has(sliceText(wholeTime));
+      lists.push({
+        source,
+        resource: name,
+        ...(await ageOf(database, source, resource, whole ? [wholeTime] : [...targets.values()], now)),
+      });
+    }
+  }
+  return lists;
+}
+
+/** The list of which earlier versions are read; undefined for all. */
+const historyOf = ({ conditions }: TableRead): string | undefined =>
+  /^'(\w+)' :: text$/.exec(conditions.find(({ column, is }) => column === 'resource' && is === '=')?.value ?? '')?.[1];
+
+type ReadOfList = Pick<TableRead, 'table' | 'conditions'>;
+
+/** What a plan reads of each list of a source; all of all lists where that cannot be seen. */
+function readsOf(
+  { reads, readsUnseen }: QueryPlan,
+  { schema, jobs }: QuerySource,
+  current: string,
+): Map<string, ReadOfList[]> {
+  const found = new Map<string, ReadOfList[]>();
+  const add = (name: string, read: ReadOfList) => found.set(name, [...(found.get(name) ?? []), read]);
+  const addAll = () => {
+    for (const name of jobs.keys()) add(name, { table: name, conditions: [] });
+  };
+  const byTable = new Map(
+    [...jobs].flatMap(([name, job]) =>
+      [name, ...declareTable(name, job).children.map(child => child.name)].map(table => [table, name]),
+    ),
+  );
+  for (const read of reads) {
+    if (read.schema !== schema) continue;
+    const name = read.table === 'row_history' ? historyOf(read) : byTable.get(read.table);
+    if (name === undefined || !jobs.has(name)) addAll();
+    else add(name, name === read.table || read.table !== 'row_history' ? read : { table: name, conditions: [] });
+  }
+  if (readsUnseen && schema === current) addAll();
+  return found;
+}
+
+/** More keys or values than this are read as the whole list. */
+const MOST_TARGETS = 20;
+
+/** The slices that hold all rows which meet the conditions: of what the conditions allow, the one that takes the fewest requests. */
+async function narrowest(
+  place: QueryPlace,
+  query: Query,
+  { timeZone }: QuerySource,
+  resource: Resource,
+  { table: name, conditions }: ReadOfList,
+  now: number,
+): Promise<readonly Slice[]> {
+  const { table, dates, strategy } = resource;
+  const child = table.children.find(each => each.name === name);
+  const keys = child ? [child.parent] : [table.key.name, table.id.name];
+  const fields = child ? [] : valueFields(resource);
+  const equal = conditions.filter(({ is, column }) => is === '=' && [...keys, ...fields].includes(column));
+  const ranges = child || !dates ? [] : conditions.filter(({ column, isAny }) => column === dates.field && !isAny);
+  const asked = { ...query, signal: place.signal };
+  const values = await evaluate(place.reader, asked, [...equal.map(textsOf), ...ranges.map(dayOf)]);
+  const choices: (readonly Slice[])[] = [];
+  for (const [index, { column }] of equal.entries()) {
+    const texts = (JSON.parse(values[index] ?? '[]') as (string | null)[]).filter(text => text !== null);
+    if (texts.length > MOST_TARGETS) continue;
+    const isKey = keys.includes(column);
+    const slices = texts.map((text): Slice | null => {
+      const key = isKey ? possibleKey(table, text) : text;
+      return key === null ? null : isKey ? { by: 'one', key } : { by: 'value', field: column, value: text };
+    });
+    choices.push(slices.filter(slice => slice !== null));
+  }
+  const days = daysOf(ranges.map((range, index) => ({ ...range, day: values[equal.length + index] ?? null })));
+  // A row may lie in a window beside its day.
+  if (days) choices.push([strategy.membership === 'window' ? widened(days) : days]);
+  let best: { readonly slices: readonly Slice[]; readonly requests: number } | null = null;
+  for (const slices of choices) {
+    const { requests } = await refreshCost({ database: place.database, timeZone }, resource, slices, now);
+    if (best === null || requests < best.requests) best = { slices, requests };
+  }
+  return best?.slices ?? [wholeTime];
+}
+
+/** The values of an equality, as a JSON array of texts. */
+const textsOf = ({ value, isAny }: Condition): string =>
+  `array_to_json(${isAny ? `(${value})::text[]` : `array[(${value})::text]`})::text`;
+
+/** A day within the years of four digits. */
+const dayOf = ({ value }: Condition): string =>
+  `to_char(greatest(least((${value})::date, '9999-12-31'), '0001-01-01'), 'YYYY-MM-DD')`;
+
+/** What depends on the moment may be a day later when the query runs. */
+const MOVES = /\b(?:now|CURRENT_DATE|CURRENT_TIMESTAMP|LOCALTIMESTAMP)\b/;
+
+function daysOf(ranges: readonly (Condition & { readonly day: string | null })[]): DateSlice | null {
+  const from =
+    ranges
+      .flatMap(({ is, day }) => (is === '<=' ? [] : (day ?? [])))
+      .sort()
+      .at(-1) ?? null;
+  const [to = null] = ranges
+    .flatMap(({ is, day, value }) => (is === '>=' || day === null ? [] : MOVES.test(value) ? addDays(day, 1) : day))
+    .sort();
+  return from === null && to === null ? null : { by: 'date', from, to };
+}
+
+const widened = ({ by, from, to }: DateSlice): DateSlice => ({
+  by,
+  from: from && addDays(from, -1),
+  to: to && addDays(to, 1),
+});
+
+/** How old these slices of a list are, and what reading them again takes. */
+async function ageOf(
+  database: Database,
+  { timeZone }: QuerySource,
+  resource: Resource,
+  targets: readonly Slice[],
+  now: number,
+) {
+  const { kysely } = database;
+  const refreshed = await refreshedAt(kysely, placeOf(resource), targets.map(sliceText));
+  const proofs: (number | null)[] = [];
+  let unsettled = 0;
+  for (const target of targets) {
+    const proof = await provenAtOf(database, resource, target);
+    const again = refreshed.get(sliceText(target));
+    proofs.push(proof === null ? null : Math.max(proof, again ?? proof));
+    const condition = target === wholeTime ? null : sliceCondition(target, resource.table, resource.dates?.field);
+    unsettled += await countMissing(kysely, placeOf(resource), resource.table, condition);
+  }
+  const { requests } = await refreshCost({ database, timeZone }, resource, targets, now);
+  return { targets, requests, unsettled, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
+}
+
+/** As of when all parts of the list that may hold rows of the slice are proven. */
+async function provenAtOf(database: Database, resource: Resource, slice: Slice): Promise<number | null> {
+  if (slice.by === 'one') {
+    const row = await readStoredRow(database.kysely, resource.table, slice.key);
+    if (row !== null) return (await proofOf(database, resource, slice.key, row)).provenAt;
+  }
+  return oldestOf(partition(resource).filter(part => slice.by !== 'date' || isNamed([slice], part.slice)));
+}

@@ -1,0 +1,65 @@
+import { expect, test } from 'vitest';
+import { useBuild, withInstallation } from './run-command.ts';
+
+useBuild();
+
+test('a query with --max-age reads what is older again first, and says how old its answer is', async () => {
+  await withInstallation({}, async ({ sandbox, sluice, sync }) => {
+    await sync('invoices', 'customers');
+    const [edited] = [...sandbox.rows('invoices')].slice(-80) as { id: number; date: string; customer_id: number }[];
+    if (!edited) throw new Error('too few invoices');
+    const ask = async (...args: string[]) => {
+      const { code, stdout, stderr } = await sluice('sql', '--json', ...args);
+      return { code, rows: code === 0 ? (JSON.parse(stdout) as Record<string, unknown>[]) : null, stderr };
+    };
+    const ofCustomer = `select notes from invoices where customer_id = ${edited.customer_id} and id = ${edited.id}`;
+
+    sandbox.update('invoices', edited.id, { notes: 'first' });
+    const stale = await ask(ofCustomer);
+    expect(stale.rows).not.toEqual([{ notes: 'first' }]);
+    expect(stale.stderr).toMatch(/As of \d+ \w+ ago\./);
+    const fresh = await ask(ofCustomer, '--max-age', '0');
+    expect([fresh.code, fresh.rows, fresh.stderr]).toEqual([
+      0,
+      [{ notes: 'first' }],
+      expect.stringMatching(/As of \d+ s ago; \d requests?\./),
+    ]);
+    const kept = await ask(ofCustomer, '--max-age', '5m');
+    expect([kept.rows, kept.stderr]).toEqual([[{ notes: 'first' }], expect.not.stringContaining('request')]);
+
+    sandbox.update('invoices', edited.id, { notes: 'second' });
+    const days = await ask(
+      `select notes from invoices where date = '${edited.date}' and id = ${edited.id}`,
+      '--max-age',
+      '0',
+    );
+    expect([days.code, days.rows]).toEqual([0, [{ notes: 'second' }]]);
+    // Child rows come with their record.
+    sandbox.update('invoices', edited.id, { items: [{ description: 'one', amount: 5, qty: 1 }] });
+    const items = await ask(`select description from invoice_items where invoice_id = ${edited.id}`, '--max-age', '0');
+    expect([items.code, items.rows]).toEqual([0, [{ description: 'one' }]]);
+    // What is left of a customer is what the source shows.
+    sandbox.remove('invoices', edited.id);
+    const gone = await ask(ofCustomer, '--max-age', '0');
+    expect([gone.code, gone.rows]).toEqual([0, []]);
+
+    const before = sandbox.stats.requests.length;
+    for (const [args, code, text] of [
+      [['select count(*) from invoices', '--max-age', '0', '--max-requests', '1'], 2, 'None was sent.'],
+      [['select count(*) from products', '--max-age', '1h'], 2, 'products was not read in full yet'],
+      [['show search_path', '--max-age', '1h'], 2, 'What this statement reads cannot be told'],
+      [['select 1', '--max-age', 'soon'], 2, '--max-age soon is not valid'],
+      [['select 1', '--wait', '5'], 2, '--max-requests and --wait apply to --max-age'],
+    ] as const) {
+      const refused = await ask(...args);
+      expect([args, refused.code, refused.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+        args,
+        code,
+        expect.stringContaining(text),
+      ]);
+    }
+    expect(sandbox.stats.requests.length).toBe(before);
+    const none = await ask('select 1 as n', '--max-age', '0');
+    expect([none.rows, none.stderr]).toEqual([[{ n: 1 }], expect.not.stringContaining('As of')]);
+  });
+});
