@@ -14,6 +14,7 @@ import { REGRESSIONS } from './suite/regressions.ts';
 /**
  * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--others products,users|all|none] [--at-once 2]
  * [--trace]`: plays the real engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides.
+ * `--questions`: people ask for answers of now after every other action of every seed.
  * `--put-back`: the clock of the database is put back during every action.
  * `--bad-days`: the source answers wrongly during every action but the first.
  * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     others: { type: 'string' },
     'at-once': { type: 'string', default: '2' },
     only: { type: 'boolean', default: false },
+    questions: { type: 'boolean', default: false },
     'put-back': { type: 'boolean', default: false },
     'bad-days': { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
@@ -41,6 +43,7 @@ const { values } = parseArgs({
 const given: Given = {
   ...(values.variant ? { variants: parseVariants(values.variant) } : {}),
   only: values.only,
+  ...(values.questions ? { questions: true } : {}),
   ...(values['put-back'] ? { putBack: true } : {}),
   ...(values['bad-days'] ? { badDays: true } : {}),
   ...(values['page-size'] ? { pageSize: values['page-size'] === 'auto' ? 'auto' : Number(values['page-size']) } : {}),

@@ -155,39 +155,8 @@ export async function differences(
   resources: readonly TestResource[] = MAIN,
 ): Promise<string[]> {
   const found: string[] = [];
-  // Text columns keep the "" that such a source writes for null.
-  const plain = (content: string) => (sandbox.variants.none === 'empty' ? content.replaceAll('""', 'null') : content);
-  const received = (content: string) =>
-    sandbox.variants.charset === 'broken' ? content.replace(/[À-ÿ]/g, '\ufffd') : content;
   for (const resource of resources) {
-    const { source, warehouse, key, bare } = COMPARISONS[resource];
-    const counted = (rows: Iterable<readonly [string, unknown]>) => {
-      const byKey = new Map<string, string>();
-      for (const [id, row] of rows) {
-        const content = received(plain(JSON.stringify(row)));
-        let name = bare?.(sandbox.variants) ? content : id;
-        while (byKey.has(name)) name += '+';
-        byKey.set(name, content);
-      }
-      return byKey;
-    };
-    const { rows } = await database.query<{ key: string; row: unknown[] }>(
-      `select ${key}::text as key, jsonb_build_array(${warehouse}) as row from warehouse.${resource} t`,
-    );
-    const expected = counted(source(sandbox));
-    const actual = counted(rows.map(each => [each.key, key === '_key' ? each.row.map(inOrder) : each.row] as const));
-    for (const [id, content] of expected) {
-      const stored = actual.get(id);
-      if (stored === content) continue;
-      found.push(
-        stored === undefined
-          ? `${resource} ${id} is absent`
-          : `${resource} ${id}\n  source    ${content}\n  warehouse ${stored}`,
-      );
-    }
-    const aside = await checkAside(database, sandbox, resource, found);
-    for (const id of actual.keys())
-      if (!expected.has(id) && !aside.has(id)) found.push(`${resource} ${id} is not at the source`);
+    found.push(...(await differing(database, sandbox, resource)).values());
     if (found.length >= most) break;
   }
   for (const [table, parent, of, key] of [
@@ -200,6 +169,48 @@ export async function differences(
     if (rows[0]?.count !== '0') found.push(`${rows[0]?.count} rows of ${table} have no parent`);
   }
   return found.slice(0, most);
+}
+
+/** What differs in a list, described by the id of the row, or by its content where it has none. */
+export async function differing(
+  database: Database,
+  sandbox: Sandbox,
+  resource: TestResource,
+): Promise<Map<string, string>> {
+  const { source, warehouse, key, bare } = COMPARISONS[resource];
+  const found = new Map<string, string>();
+  // Text columns keep the "" that such a source writes for null.
+  const plain = (content: string) => (sandbox.variants.none === 'empty' ? content.replaceAll('""', 'null') : content);
+  const received = (content: string) =>
+    sandbox.variants.charset === 'broken' ? content.replace(/[À-ÿ]/g, '\ufffd') : content;
+  const counted = (rows: Iterable<readonly [string, unknown]>) => {
+    const byKey = new Map<string, string>();
+    for (const [id, row] of rows) {
+      const content = received(plain(JSON.stringify(row)));
+      let name = bare?.(sandbox.variants) ? content : id;
+      while (byKey.has(name)) name += '+';
+      byKey.set(name, content);
+    }
+    return byKey;
+  };
+  const { rows } = await database.query<{ key: string; row: unknown[] }>(
+    `select ${key}::text as key, jsonb_build_array(${warehouse}) as row from warehouse.${resource} t`,
+  );
+  const expected = counted(source(sandbox));
+  const actual = counted(rows.map(each => [each.key, key === '_key' ? each.row.map(inOrder) : each.row] as const));
+  for (const [id, content] of expected) {
+    const stored = actual.get(id);
+    if (stored === content) continue;
+    const text =
+      stored === undefined
+        ? `${resource} ${id} is absent`
+        : `${resource} ${id}\n  source    ${content}\n  warehouse ${stored}`;
+    found.set(id, text);
+  }
+  const aside = await checkAside(database, sandbox, resource, found);
+  for (const id of actual.keys())
+    if (!expected.has(id) && !aside.has(id)) found.set(id, `${resource} ${id} is not at the source`);
+  return found;
 }
 
 /** Whether the key may see a row. */
@@ -247,7 +258,7 @@ async function checkAside(
   database: Database,
   sandbox: Sandbox,
   resource: TestResource,
-  found: string[],
+  found: Map<string, string>,
 ): Promise<ReadonlySet<string>> {
   if (resource === 'financial_summaries' || COMPARISONS[resource].bare?.(sandbox.variants)) return new Set();
   if (COMPARISONS[resource].isOffered?.(sandbox.variants) === false) return new Set();
@@ -262,7 +273,7 @@ async function checkAside(
   );
   const keys = new Set(quarantined.map(({ key }) => key));
   for (const id of ids)
-    if (!keys.has(BigInt(id) <= LAST_ID ? id : `?${id}`)) found.push(`${resource} ${id} is not in quarantine`);
+    if (!keys.has(BigInt(id) <= LAST_ID ? id : `?${id}`)) found.set(id, `${resource} ${id} is not in quarantine`);
   return new Set(ids);
 }
 

@@ -152,3 +152,18 @@ test('a list in one body is found to have no pages, even if the process stopped 
   });
   await sandbox.close();
 });
+
+test('the rows of a value that fill one page, which comes again behind its end, do not make the list one of a single page', () =>
+  withUncounted({ 'past-end': 'last-page', 'other-ids': 'yes' }, { resources: ['tickets'] }, async parts => {
+    const { sandbox, database, engine } = parts;
+    const tickets = [...sandbox.rows('tickets')];
+    // A page of open tickets at most, in a list of several pages.
+    for (const { id } of tickets.slice(5)) sandbox.update('tickets', id, { status: 'Closed' });
+    await serveOrders(engine, 'sync');
+    for (const { id } of tickets.slice(8, 12)) sandbox.remove('tickets', id);
+    for (let turn = 0; turn < 3; turn++) await serveOrders(engine, 'sync');
+    expect(await differences(database, sandbox, 5, ['tickets'])).toEqual([]);
+    const before = sandbox.stats.total;
+    await serveOrders(engine, 'sync');
+    expect(sandbox.stats.total - before).toBeLessThan(3 * Math.ceil(tickets.length / 10) + 8);
+  }));

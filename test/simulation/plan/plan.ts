@@ -23,6 +23,8 @@ export interface Given {
   readonly badDays?: boolean;
   /** One request at a time and no crashes, so that a seed always sends the same requests. */
   readonly sequential?: boolean;
+  /** People ask for answers of now after every other action. Default: in half of the seeds. */
+  readonly questions?: boolean;
 }
 
 /** How a process ends early. */
@@ -77,6 +79,8 @@ export interface Plan {
   readonly actions: readonly Action[];
   /** At the end, a repair must bring in further changes. */
   readonly repairs: boolean;
+  /** People ask for answers of now in between. */
+  readonly questions: boolean;
 }
 
 /** The turn of a year, a leap day, the end of a month, and an ordinary day. */
@@ -127,6 +131,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
     // A separate random stream, so that adding this changed no plan.
     asks: createRandom(mix(seed, 0x9ace)).chance(0.5),
     repairs: given.only === true || random.chance(0.15),
+    questions: !given.sequential && (given.questions ?? createRandom(mix(seed, 0x9a5c)).chance(0.5)),
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
       const putBack = putBackOf(seed, index, given);
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });

@@ -14,6 +14,7 @@ import { beginning, checkRequests, comeToRest } from './come-to-rest.ts';
 import { watchLosses } from './losses.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
 import type { Process } from './process.ts';
+import { askQuestions } from './questions.ts';
 import { checkAnnouncements, recordReplacements, watchRewrites } from './rewrites.ts';
 import { needsSuccessor, serve } from './serve.ts';
 import { type Server, withClone } from './server.ts';
@@ -131,8 +132,9 @@ async function sessionsOf(url: string): Promise<string[]> {
 }
 
 async function play(world: World): Promise<void> {
-  for (const action of world.plan.actions) {
+  for (const [place, action] of world.plan.actions.entries()) {
     await act(world, action);
+    if (world.problems.length === 0) await askQuestions(world, action, place);
     if (world.problems.length > 0) return;
   }
   await comeToRest(world);

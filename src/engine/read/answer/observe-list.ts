@@ -38,8 +38,7 @@ export function observeList(
   }
   if (pager.pass > 1) return [];
   if (showsFirstRows(reading)) return observeFilter(resource, plan, rows);
-  // Past its end by any count, a list may show its last page again.
-  if (repeatsFirst) return answer.page > (answer.promised ?? answer.page) ? [] : [pagingIgnored(answer)];
+  if (repeatsFirst) return showsLastPage(resource, plan, answer) ? [] : [pagingIgnored(answer)];
   if (pager.totalPages !== null || answer.page !== 2) return [];
   if (news === 0) return [UNTIL_EMPTY];
   return [
@@ -47,6 +46,10 @@ export function observeList(
     ...observeAnswer(resource, answer, { pages: null, previous: first }),
   ];
 }
+
+/** Past its end by any count, a list may show its last page again; so may the rows of a value, of which there may be one page. */
+const showsLastPage = ({ profile }: Resource, { slice }: PageReading, { page, promised = page }: PageAnswer): boolean =>
+  page > promised || (slice.by === 'value' && profile.paging === 'until empty');
 
 /** Windows whose counts are compared with each other. */
 const WINDOWS_COMPARED = 40;
