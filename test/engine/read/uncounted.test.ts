@@ -167,3 +167,18 @@ test('the rows of a value that fill one page, which comes again behind its end, 
     await serveOrders(engine, 'sync');
     expect(sandbox.stats.total - before).toBeLessThan(3 * Math.ceil(tickets.length / 10) + 8);
   }));
+
+test('windows of one page, which comes again behind its end, do not make the list one of a single page', () =>
+  withUncounted({ 'past-end': 'last-page' }, { resources: ['invoices'] }, async ({ sandbox, database, engine }) => {
+    await serveOrders(engine, 'sync');
+    const paging = async () =>
+      (await database.query<{ value: string }>(`select value from sluice.traits where trait = 'paging'`)).rows;
+    for (let day = 1; day <= 15; day++) sandbox.change('invoice-new');
+    for (let turn = 0; turn < 3; turn++) {
+      await serveOrders(engine, 'sync', { whole: true });
+      expect(await paging()).toEqual([{ value: 'until empty' }]);
+    }
+    for (const { id } of [...sandbox.rows('invoices')].slice(3, 6)) sandbox.remove('invoices', id);
+    for (let turn = 0; turn < 2; turn++) await serveOrders(engine, 'sync', { whole: true });
+    expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+  }));

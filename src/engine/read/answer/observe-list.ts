@@ -47,9 +47,12 @@ export function observeList(
   ];
 }
 
-/** Past its end by any count, a list may show its last page again; so may the rows of a value, of which there may be one page. */
-const showsLastPage = ({ profile }: Resource, { slice }: PageReading, { page, promised = page }: PageAnswer): boolean =>
-  page > promised || (slice.by === 'value' && profile.paging === 'until empty');
+/**
+ * Past its end by any count, a list may show its last page again. Of what a filter leaves, that may be the first: it says nothing of a list that is known
+ * to turn pages.
+ */
+const showsLastPage = ({ profile }: Resource, { query }: PageReading, { page, promised = page }: PageAnswer): boolean =>
+  page > promised || (Object.keys(query).length > 0 && profile.paging === 'until empty');
 
 /** Windows whose counts are compared with each other. */
 const WINDOWS_COMPARED = 40;
