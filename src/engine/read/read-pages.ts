@@ -13,6 +13,8 @@ import { MOST_PAGES } from '../agenda/choice.ts';
 import { observeDaysShown, type ShownDays, withDays } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
 import { isDistrust, narrows } from '../profile/observe-filter.ts';
+import { isSingleBody } from '../profile/strategy.ts';
+import type { Resource } from '../resource.ts';
 import { sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { type EqualRows, heldKeys, NO_EQUALS, type PageOfPass, takeEquals } from './answer/equal-rows.ts';
@@ -30,7 +32,15 @@ import { parseRows } from './answer/parse-rows.ts';
 import { contextOf, endOf, unproven } from './end-of-reading.ts';
 import { endIfRefused, fetchBehind } from './fetch/confirm-end.ts';
 import { fetchInOrder, inTurn } from './fetch/fetch-in-order.ts';
-import { fetchPage, firstLimit, fullPage, type ListQuery, type PageAnswer, type Reader } from './fetch/fetch-page.ts';
+import {
+  fetchPage,
+  firstLimit,
+  fullPage,
+  isFiltered,
+  type ListQuery,
+  type PageAnswer,
+  type Reader,
+} from './fetch/fetch-page.ts';
 import { fetchFirstPage } from './fetch/first-page.ts';
 import type { PageReading } from './plan-window.ts';
 import type { End, Step } from './step.ts';
@@ -48,8 +58,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   const known = isProof && !plan.measures ? await reader.recall(resource, slice, query) : null;
   const question: ListQuery = { reader, task, slice, query, known };
   const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
-  const reading = startReading({ ...RULES, limit: firstLimit(reader, resource) }, stored);
-  let progress: ReadSoFar = { reading, first: null, days: null, equals: NO_EQUALS, droppedRequests: 0 };
+  let progress = begun(firstLimit(reader, resource), stored);
   for (;;) {
     const pages = pagesToRead(progress.reading);
     const { pass } = progress.reading.pager;
@@ -75,6 +84,11 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   }
 }
 
+const begun = (limit: number, stored?: Parameters<typeof startReading>[1]): ReadSoFar => ({
+  reading: startReading({ ...RULES, limit }, stored),
+  ...{ first: null, days: null, equals: NO_EQUALS, droppedRequests: 0, isShorter: false },
+});
+
 interface ReadSoFar {
   readonly reading: Reading;
   /** Page 1 of this reading, unless it was read before a restart. */
@@ -86,6 +100,8 @@ interface ReadSoFar {
   readonly equals: EqualRows;
   /** Requests for answers that were discarded and requested again. */
   readonly droppedRequests: number;
+  /** It began anew with shorter pages than usual. */
+  readonly isShorter: boolean;
 }
 
 async function fetch(question: ListQuery, reading: Reading, page: number): Promise<PageAnswer> {
@@ -127,6 +143,10 @@ function takeAnswer(
     release();
     return { progress: { ...progress, reading: read.reading, droppedRequests: requests }, step: null };
   }
+  if (!progress.isShorter && mayBeLastPage(resource, plan, answer, read)) {
+    release();
+    return { progress: { ...begun(limit - 1), isShorter: true, droppedRequests: requests }, step: null };
+  }
   const { isDuplicate } = read.taken;
   const shown = isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;
   const days = withDays(progress.days, daysIn(plan, parsed.rows));
@@ -167,9 +187,28 @@ function takeAnswer(
     narrower,
     equals,
     droppedRequests: 0,
+    isShorter: progress.isShorter,
   };
   return { progress: next, step };
 }
+
+/**
+ * The first page of what a filter leaves came again as page 2: it is the last one, or the source turns no pages of this. Shorter pages tell, as the
+ * second of them has a row then.
+ */
+const mayBeLastPage = (
+  { profile }: Resource,
+  { query }: PageReading,
+  { rows, limit }: PageAnswer,
+  { outcome, taken }: ReadPage,
+): boolean =>
+  outcome?.kind === 'capped' &&
+  taken.repeatsFirst &&
+  rows.length === limit &&
+  limit > 1 &&
+  isFiltered(query) &&
+  profile.limit !== 'ignored' &&
+  !isSingleBody(profile);
 
 /** Without a count, the reading was too long to be believed. */
 const isTooLong = (outcome: ReadingOutcome | null): boolean =>

@@ -182,3 +182,20 @@ test('windows of one page, which comes again behind its end, do not make the lis
     for (let turn = 0; turn < 2; turn++) await serveOrders(engine, 'sync', { whole: true });
     expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
   }));
+
+test('a row is deleted, although what is left of its customer fills one page, which comes again behind its end', () =>
+  withUncounted({ 'past-end': 'last-page' }, { resources: ['invoices'] }, async ({ sandbox, database, engine }) => {
+    const [first, ...others] = [...sandbox.rows('invoices')];
+    if (!first) throw new Error('no invoices');
+    const own = [...sandbox.rows('invoices')].filter(each => each.customer_id === first.customer_id);
+    for (const { id } of others.filter(each => !own.includes(each)).slice(0, Math.max(11 - own.length, 0)))
+      sandbox.update('invoices', id, { customer_id: first.customer_id });
+    while ([...sandbox.rows('invoices')].filter(each => each.customer_id === first.customer_id).length < 11) {
+      const { id } = sandbox.change('invoice-new');
+      sandbox.update('invoices', id, { customer_id: first.customer_id });
+    }
+    await serveOrders(engine, 'sync');
+    sandbox.remove('invoices', first.id);
+    for (let turn = 0; turn < 2; turn++) await serveOrders(engine, 'sync', { whole: true });
+    expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
+  }));

@@ -11,7 +11,7 @@ import type { Resource } from '../../resource.ts';
 import type { Day } from '../../slices/date-windows.ts';
 import { type Slice, sliceText } from '../../slices/slice.ts';
 import type { Task } from '../../task/task.ts';
-import type { PageAnswer } from '../fetch/fetch-page.ts';
+import { isFiltered, type PageAnswer } from '../fetch/fetch-page.ts';
 import { type PageReading, rowsShownLately } from '../plan-window.ts';
 import { observeAnswer } from './observe-answer.ts';
 
@@ -52,7 +52,7 @@ export function observeList(
  * to turn pages.
  */
 const showsLastPage = ({ profile }: Resource, { query }: PageReading, { page, promised = page }: PageAnswer): boolean =>
-  page > promised || (Object.keys(query).length > 0 && profile.paging === 'until empty');
+  page > promised || (isFiltered(query) && profile.paging === 'until empty');
 
 /** Windows whose counts are compared with each other. */
 const WINDOWS_COMPARED = 40;
