@@ -117,8 +117,10 @@ export function confirmRow({ list, wish, missing, now }: PlanFacts): Choice | nu
     const slice = beside ?? sliceFor(list, row, now);
     if (!slice || wish.state.asked.has(key)) continue;
     if ([...list.reading].some(other => other.by === slice.by || overlap(other, slice))) continue;
+    // Where the newest rows come last, the range that holds them is read to its end.
+    const answers = beside?.by === 'id' && list.profile.order === 'id-asc' ? Number.POSITIVE_INFINITY : 1;
     // One try for each task: what it does not settle waits for the next.
-    return { ...single(slice), answers: 1, asks: { row: key } };
+    return { ...single(slice), answers, asks: { row: key } };
   }
   return null;
 }

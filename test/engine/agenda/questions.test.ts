@@ -161,3 +161,16 @@ test('the newest end of a list in the order of ids is asked for before the neigh
   for (const total of [null, 100]) expect(asks({ total })).toEqual(['id ..', { row: 'newest' }, waiting]);
   expect(asks({ total: 100, accountedAt: START + 2 * HOUR })).toEqual(['id 7..7', { row: '7' }, waiting]);
 });
+
+test.each([
+  ['id-desc', 1],
+  ['id-asc', Number.POSITIVE_INFINITY],
+])('in the order %s, the newest end shows in so many answers of its range: %s', (order, answers) => {
+  const byIdOnly = { order, edits: 'in place', 'not ordered by': sortableFields(products).join() };
+  const { facts } = paperList(products, [{ rate: 1, requests: 1 }], byIdOnly);
+  const missing = [{ key: '7', slice: 'id ..', since: stampOf(START + HOUR), value: null }];
+  const [first] = questionsOf({ ...facts, missing, now: START + 3 * HOUR }).filter(
+    ({ choice }) => choice.asks !== undefined,
+  );
+  expect(first?.choice).toMatchObject({ asks: { row: 'newest' }, answers });
+});
