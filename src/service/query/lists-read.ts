@@ -4,6 +4,7 @@ import { oldestOf, partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
 import { declareTable } from '../../engine/records/declare-table.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
+import type { Entry } from '../../engine/slices/coverage-entry.ts';
 import { addDays, wholeTime } from '../../engine/slices/date-windows.ts';
 import { type DateSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -19,13 +20,14 @@ import {
 import { readStoredRow } from '../../warehouse/reports/stored-record.ts';
 import { countMissing } from '../../warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
+import { countRecent } from '../../warehouse/rows/stored-rows.ts';
 import { possibleKey } from '../../warehouse/rows/tables.ts';
 import { refreshCost, valueFields } from '../orders/refresh.ts';
-import { proofOf } from '../record/record-story.ts';
+import { partsOfRow } from '../record/record-story.ts';
 import type { ServedSource } from '../status/served-source.ts';
 
 /** A source whose tables a query may read. */
-export interface QuerySource extends Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'rules'> {
+export interface QuerySource extends Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'rules' | 'lagMs'> {
   /** Null where its key is not set. */
   usage(): Promise<Usage | null>;
 }
@@ -53,7 +55,7 @@ export interface ListRead {
   readonly targets: readonly Slice[];
   /** As of when that equals the source (epoch ms); null where it was never read in full. */
   readonly asOf: number | null;
-  /** Rows of it that may be gone, which is not proven yet. */
+  /** Rows of it, or parts that hold some, of which it is not proven yet whether they are gone. */
   readonly unsettled: number;
   /** Requests that reading it again takes, as far as is known. */
   readonly requests: number;
@@ -192,7 +194,7 @@ const widened = ({ by, from, to }: DateSlice): DateSlice => ({
 /** How old these slices of a list are, and what reading them again takes. */
 async function ageOf(
   database: Database,
-  { timeZone }: QuerySource,
+  { timeZone, lagMs }: QuerySource,
   resource: Resource,
   targets: readonly Slice[],
   now: number,
@@ -202,21 +204,27 @@ async function ageOf(
   const proofs: (number | null)[] = [];
   let unsettled = 0;
   for (const target of targets) {
-    const proof = await provenAtOf(database, resource, target);
-    const again = refreshed.get(sliceText(target));
-    proofs.push(proof === null ? null : Math.max(proof, again ?? proof));
+    const parts = await partsOf(database, resource, target);
+    const proof = oldestOf(parts);
+    const again = refreshed.get(sliceText(target)) ?? 0;
+    proofs.push(proof === null ? null : Math.max(proof, again));
     const condition = target === wholeTime ? null : sliceCondition(target, resource.table, resource.dates?.field);
+    // What an answer lacked of the rows that had just come is no proof, as it may lag behind: their part is due, or has none of its own.
+    unsettled +=
+      proof !== null && again > proof
+        ? await countRecent(kysely, resource.table, condition, { from: again - lagMs, to: again })
+        : parts.filter(({ dueSince, provenAt }) => dueSince !== null && dueSince > (provenAt ?? 0)).length;
     unsettled += await countMissing(kysely, placeOf(resource), resource.table, condition);
   }
   const { requests } = await refreshCost({ database, timeZone }, resource, targets, now);
   return { targets, requests, unsettled, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
 }
 
-/** As of when all parts of the list that may hold rows of the slice are proven. */
-async function provenAtOf(database: Database, resource: Resource, slice: Slice): Promise<number | null> {
+/** The parts of the list that may hold rows of the slice. */
+async function partsOf(database: Database, resource: Resource, slice: Slice): Promise<readonly Entry[]> {
   if (slice.by === 'one') {
     const row = await readStoredRow(database.kysely, resource.table, slice.key);
-    if (row !== null) return (await proofOf(database, resource, slice.key, row)).provenAt;
+    if (row !== null) return partsOfRow(database, resource, slice.key, row);
   }
-  return oldestOf(partition(resource).filter(part => slice.by !== 'date' || isNamed([slice], part.slice)));
+  return partition(resource).filter(part => slice.by !== 'date' || isNamed([slice], part.slice));
 }

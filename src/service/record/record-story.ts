@@ -88,21 +88,23 @@ async function readMissing({ kysely }: Database, resource: Resource, key: string
 }
 
 /** The parts of the list that may hold the row, and the oldest proof among them. */
-export async function proofOf({ kysely }: Database, resource: Resource, key: string, row: StoredValues) {
+async function proofOf(database: Database, resource: Resource, key: string, row: StoredValues) {
+  const parts = await partsOfRow(database, resource, key, row);
+  return { slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null, provenAt: oldestOf(parts) };
+}
+
+/** The parts of the list that may hold a stored row. */
+export async function partsOfRow({ kysely }: Database, resource: Resource, key: string, row: StoredValues) {
   const { strategy, dates, table } = resource;
   const window = strategy.membership === 'window' ? await readRowWindow(kysely, placeOf(resource), key) : null;
   const day = dates === undefined ? null : ((row[dates.field] as string | null) ?? null);
   const [from, to] = window ? [finite(window.from), finite(window.to)] : [day, day];
   const id = String(row[table.id.name]);
-  const parts = partition(resource).filter(({ slice }) => {
+  return partition(resource).filter(({ slice }) => {
     if (slice.by === 'date') return overlap(slice, { by: 'date', from, to });
     if (slice.by !== 'id' || !/^-?\d+$/.test(id)) return true;
     return overlap(slice, { by: 'id', from: BigInt(id), to: BigInt(id) });
   });
-  return {
-    slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null,
-    provenAt: oldestOf(parts),
-  };
 }
 
 /** An end of a window; null where it is open. */
