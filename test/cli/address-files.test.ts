@@ -14,7 +14,7 @@ function useFolder(files: Readonly<Record<string, string>>): string {
   return cwd;
 }
 
-test('doctor, sync and start name the file that an address came from, before a request is sent', async () => {
+long('doctor, sync and start name the file that an address came from, before a request is sent', async () => {
   await withInstallation({}, async ({ env, sandbox }) => {
     const { SOURCE_URL: url, ...others } = env;
     const cwd = useFolder({ '.env': `SOURCE_URL=${url}\n` });

@@ -53,19 +53,23 @@ export async function answerAge(
     });
   const notBefore = begun - freshness.maxAgeMs;
   const isOld = ({ asOf, unsettled }: ListRead) => (asOf ?? 0) < notBefore || unsettled > 0;
-  const old = lists.filter(isOld);
-  if (old.length === 0) return { lists, at: begun, requests: 0 };
-  refuse(old, freshness, begun);
-  const bySource = [...groupBy(old, ({ source }) => source)];
-  for (const [source, ofSource] of bySource) await refuseToWait(source, ofSource, freshness.waitMs, begun);
-  const spent = await Promise.all(
-    bySource.map(([source, ofSource]) => carryOut(place, source, ofSource, freshness.waitMs)),
-  );
-  lists = (await listsRead(place, query)) ?? [];
-  const [left] = lists.filter(isOld);
-  if (left) throw stillOld(left, notBefore);
-  return { lists, at: await databaseNow(place.database), requests: spent.reduce((sum, requests) => sum + requests, 0) };
+  let requests = 0;
+  for (let turn = 1; ; turn++) {
+    const old = lists.filter(isOld);
+    const [first] = old;
+    if (first === undefined) return { lists, at: await databaseNow(place.database), requests };
+    // An equal order may have been under way, which began too early. What is not proven by now takes longer.
+    if (turn > MOST_TURNS || (turn > 1 && old.some(({ unsettled }) => unsettled > 0))) throw stillOld(first, notBefore);
+    if (turn === 1) refuse(old, freshness, begun);
+    const bySource = [...groupBy(old, ({ source }) => source)];
+    for (const [source, ofSource] of bySource) await refuseToWait(source, ofSource, freshness.waitMs, begun);
+    for (const [source, ofSource] of bySource) requests += await carryOut(place, source, ofSource, freshness.waitMs);
+    lists = (await listsRead(place, query)) ?? [];
+  }
 }
+
+/** How often a list is read again for one answer. */
+const MOST_TURNS = 2;
 
 function refuse(old: readonly ListRead[], { maxAgeMs, mostRequests }: Freshness, now: number): void {
   const unread = old.find(({ asOf }) => asOf === null);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, onTestFinished, test } from 'vitest';
+import { long } from '../../support/long.ts';
 import { useBuild, withInstallation } from '../run-command.ts';
 
 useBuild();
@@ -146,7 +147,7 @@ test('csv and ndjson are what sluice sql writes; partitions hold the rows of the
   });
 }, 60_000);
 
-test('what cannot be exported says why, and leaves no file', async () => {
+long('what cannot be exported says why, and leaves no file', async () => {
   await withInstallation({}, async ({ sluice }) => {
     const folder = temporaryFolder();
     const path = join(folder, 'out.parquet');

@@ -80,6 +80,8 @@ test('an agent finds the tables, queries them, and learns how fresh and complete
         columns: ['invoices', 'sum'],
         rows: rows.map(row => Object.values(row)),
         cut: false,
+        as_of: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+        requests: 0,
       });
       expect((await call('query', { sql: 'select * from invoices', rows: 3 })).value()).toMatchObject({ cut: true });
       expect((await call('freshness')).value()).toMatchObject({

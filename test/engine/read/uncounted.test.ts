@@ -6,7 +6,7 @@ import type { Engine, LoopEvent } from '../../../src/engine/run/engine.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { some } from '../../support/long.ts';
+import { long, some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 
 type Change = (sandbox: Sandbox, kind: LoopEvent['kind']) => unknown;
@@ -168,7 +168,7 @@ test('the rows of a value that fill one page, which comes again behind its end, 
     expect(sandbox.stats.total - before).toBeLessThan(3 * Math.ceil(tickets.length / 10) + 8);
   }));
 
-test('windows of one page, which comes again behind its end, do not make the list one of a single page', () =>
+long('windows of one page, which comes again behind its end, do not make the list one of a single page', () =>
   withUncounted({ 'past-end': 'last-page' }, { resources: ['invoices'] }, async ({ sandbox, database, engine }) => {
     await serveOrders(engine, 'sync');
     const paging = async () =>
@@ -181,7 +181,8 @@ test('windows of one page, which comes again behind its end, do not make the lis
     for (const { id } of [...sandbox.rows('invoices')].slice(3, 6)) sandbox.remove('invoices', id);
     for (let turn = 0; turn < 2; turn++) await serveOrders(engine, 'sync', { whole: true });
     expect(await differences(database, sandbox, 5, ['invoices'])).toEqual([]);
-  }));
+  }),
+);
 
 test('a row is deleted, although what is left of its customer fills one page, which comes again behind its end', () =>
   withUncounted({ 'past-end': 'last-page' }, { resources: ['invoices'] }, async ({ sandbox, database, engine }) => {

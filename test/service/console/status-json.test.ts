@@ -55,12 +55,18 @@ test('the OpenAPI description names every address, and describes the documents b
     await withService(database, {}, async ({ url }) => {
       const document = JSON.parse((await ask(`${url}/openapi.json`)).text) as {
         openapi: string;
-        paths: Record<string, unknown>;
+        paths: Record<string, object>;
         components: { schemas: Record<string, { required: string[]; properties: object }> };
       };
       expect(document.openapi).toBe('3.1.0');
-      for (const path of Object.keys(document.paths))
-        if (path !== '/live') expect([path, (await ask(`${url}${path}`)).status]).toEqual([path, 200]);
+      for (const [path, { get = null, post = null }] of Object.entries<{ get?: object; post?: object }>(
+        document.paths,
+      )) {
+        if (get && path !== '/live') expect([path, (await ask(`${url}${path}`)).status]).toEqual([path, 200]);
+        const sent = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+        // It lacks fields.
+        if (post) expect([path, (await ask(`${url}${path}`, sent)).status]).toEqual([path, 400]);
+      }
       expect(document.components.schemas.Overview?.required).toEqual(Object.keys(overviewSchema.shape));
       expect(document.components.schemas.Source?.required).toEqual(Object.keys(sourceSchema.shape));
     });

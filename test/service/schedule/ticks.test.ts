@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { DAY, HOUR, MINUTE } from '../../../src/clock.ts';
 import { createTicks } from '../../../src/service/schedule/schedule.ts';
 import '../../support/properties.ts';
-import { some } from '../../support/long.ts';
+import { long, some } from '../../support/long.ts';
 
 const ZONES = ['Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Africa/Cairo', 'UTC'];
 const clocks = new Map(
@@ -48,7 +48,7 @@ function ticksBetween(schedule: string, zone: string, from: number, to: number):
   return found;
 }
 
-test('each scheduled time of a local day ticks once: when the clock first shows it, or a later time', () => {
+long('each scheduled time of a local day ticks once: when the clock first shows it, or a later time', () => {
   const times = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 59 })), {
     minLength: 1,
     maxLength: 3,
