@@ -26,6 +26,9 @@ export interface QueryPlan {
 
 type Asked = Omit<Parameters<typeof readQuery>[1], 'query'> & { readonly query: string };
 
+/** A plan shows the constants that Postgres has computed, such as a text of 100 MB. */
+const MOST_BYTES = 2 ** 20;
+
 /**
  * The tables that a query reads, views resolved, as Postgres plans it: nothing is read. Null for what has no plan, such as SHOW, and for what Postgres
  * refuses: running it says why. Throws kind `stopped` when the signal came.
@@ -34,7 +37,7 @@ export async function explainQuery(database: Database, asked: Asked): Promise<Qu
   let text = '';
   try {
     const query = `explain (verbose, format json) ${asked.query}`;
-    await readQuery(database, { ...asked, query }, async (_, rows) => {
+    await readQuery(database, { ...asked, query, mostBytes: MOST_BYTES }, async (_, rows) => {
       text += rows.map(([part]) => part).join('');
       return true;
     });
