@@ -55,7 +55,7 @@ const MOST_ROWS = 1000;
 const FRESH = {
   max_age: z
     .string()
-    .regex(/^(?:0|\d{1,6}[smhd])$/)
+    .refine(text => parseDuration(text) !== null, 'Expected: such as 5m, 90s, 2h or 0.')
     .optional()
     .describe('such as 5m, 90s, 2h or 0'),
   max_requests: z.number().int().min(1).max(MOST_REQUESTS).optional(),

@@ -58,7 +58,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   const known = isProof && !plan.measures ? await reader.recall(resource, slice, query) : null;
   const question: ListQuery = { reader, task, slice, query, known };
   const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
-  let progress = begun(firstLimit(reader, resource), stored);
+  let progress = beginReading(firstLimit(reader, resource), stored);
   for (;;) {
     const pages = pagesToRead(progress.reading);
     const { pass } = progress.reading.pager;
@@ -84,7 +84,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   }
 }
 
-const begun = (limit: number, stored?: Parameters<typeof startReading>[1]): ReadSoFar => ({
+const beginReading = (limit: number, stored?: Parameters<typeof startReading>[1]): ReadSoFar => ({
   reading: startReading({ ...RULES, limit }, stored),
   ...{ first: null, days: null, equals: NO_EQUALS, droppedRequests: 0, isShorter: false },
 });
@@ -145,7 +145,7 @@ function takeAnswer(
   }
   if (!progress.isShorter && mayBeLastPage(resource, plan, answer, read)) {
     release();
-    return { progress: { ...begun(limit - 1), isShorter: true, droppedRequests: requests }, step: null };
+    return { progress: { ...beginReading(limit - 1), isShorter: true, droppedRequests: requests }, step: null };
   }
   const { isDuplicate } = read.taken;
   const shown = isDuplicate ? { rows: [], bad: [], replaced: 0 } : parsed;

@@ -5,7 +5,7 @@ import { isKind, SluiceError } from '../../errors.ts';
 import { parseDuration } from '../format.ts';
 import { MOST_REQUESTS } from '../orders/refresh.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { asOf, MOST_WAIT_S } from './fresh-query.ts';
+import { asOf, MOST_WAIT_S, unsettledIn } from './fresh-query.ts';
 import type { RunQuery } from './queries.ts';
 
 const MOST_ROWS = 100_000;
@@ -86,7 +86,7 @@ export async function answerProgram(
       rows: result.rows,
       cut: result.isCut,
       asOf: at === null ? null : new Date(at).toISOString(),
-      unsettled: (age.lists ?? []).reduce((sum, list) => sum + list.unsettled, 0),
+      unsettled: unsettledIn(age.lists),
       requests: age.requests,
     });
   } catch (error) {

@@ -60,9 +60,14 @@ export async function answerAge(
     if (first === undefined) return { lists, at: await databaseNow(place.database), requests };
     // An equal order may have been under way, which began too early. What is not proven by now takes longer.
     if (turn > MOST_TURNS || (turn > 1 && old.some(({ unsettled }) => unsettled > 0))) throw stillOld(first, notBefore);
-    if (turn === 1) refuse(old, freshness, begun);
+    const costs = new Map<ListRead, number>();
+    for (const list of old) costs.set(list, await list.cost());
+    if (turn === 1) refuse(costs, freshness, begun);
     const bySource = [...groupBy(old, ({ source }) => source)];
-    for (const [source, ofSource] of bySource) await refuseToWait(source, ofSource, freshness.waitMs, begun);
+    for (const [source, ofSource] of bySource) {
+      const cost = ofSource.reduce((sum, list) => sum + (costs.get(list) ?? 0), 0);
+      await refuseToWait(source, cost, freshness.waitMs, begun);
+    }
     for (const [source, ofSource] of bySource) requests += await carryOut(place, source, ofSource, freshness.waitMs);
     lists = (await listsRead(place, query)) ?? [];
   }
@@ -71,15 +76,16 @@ export async function answerAge(
 /** How often a list is read again for one answer. */
 const MOST_TURNS = 2;
 
-function refuse(old: readonly ListRead[], { maxAgeMs, mostRequests }: Freshness, now: number): void {
+function refuse(costs: ReadonlyMap<ListRead, number>, { maxAgeMs, mostRequests }: Freshness, now: number): void {
+  const old = [...costs.keys()];
   const unread = old.find(({ asOf }) => asOf === null);
   if (unread)
     throw new SluiceError('usage', `${unread.resource} was not read in full yet, so no answer from it is complete.`, {
       next: `Read it first: sluice sync ${unread.resource}`,
     });
-  const requests = old.reduce((sum, list) => sum + list.requests, 0);
+  const requests = [...costs.values()].reduce((sum, cost) => sum + cost, 0);
   if (requests <= mostRequests) return;
-  const [oldest] = [...old].sort((a, b) => (a.asOf ?? 0) - (b.asOf ?? 0));
+  const oldest = oldestAmong(old);
   const what = old.map(({ resource, targets }) => `${resource} (${targets.map(namedText).join(', ')})`).join(' and ');
   const age = shortDuration(now - (oldest?.asOf ?? now));
   throw new SluiceError(
@@ -92,10 +98,9 @@ function refuse(old: readonly ListRead[], { maxAgeMs, mostRequests }: Freshness,
 }
 
 /** Kind `quota` where the request limit does not pay for the readings soon enough. */
-async function refuseToWait(source: QuerySource, old: readonly ListRead[], waitMs: number, now: number): Promise<void> {
+async function refuseToWait(source: QuerySource, requests: number, waitMs: number, now: number): Promise<void> {
   const usage = await source.usage();
   if (usage === null) return;
-  const requests = old.reduce((sum, list) => sum + list.requests, 0);
   const waits = requests > usage.free ? finishTime(requests - usage.free, paceOf(source.rules, usage), now) - now : 0;
   if (waits <= waitMs) return;
   throw new SluiceError(
@@ -159,12 +164,19 @@ export function ageText({ lists, at, requests }: AnswerAge): string | null {
   const spent = requests > 0 ? `; ${plural(requests, 'request')}` : '';
   const unread = lists.find(({ asOf }) => asOf === null);
   if (unread) return `${unread.resource} was not read in full yet, so this may lack rows${spent}.`;
-  const [oldest] = [...lists].sort((a, b) => (a.asOf ?? 0) - (b.asOf ?? 0));
-  const unsettled = lists.reduce((sum, list) => sum + list.unsettled, 0);
+  const oldest = oldestAmong(lists);
+  const unsettled = unsettledIn(lists);
   const doubt = unsettled > 0 ? `; ${plural(unsettled, 'row')} may be gone, which is not proven yet` : '';
   const name = lists.length > 1 ? ` (${oldest?.resource})` : '';
   return `As of ${shortDuration(at - (oldest?.asOf ?? at))} ago${name}${doubt}${spent}.`;
 }
+
+const oldestAmong = (lists: readonly ListRead[]): ListRead | undefined =>
+  [...lists].sort((a, b) => (a.asOf ?? 0) - (b.asOf ?? 0))[0];
+
+/** Rows that the query reads of which it is not proven yet whether they are gone. */
+export const unsettledIn = (lists: readonly ListRead[] | null): number =>
+  (lists ?? []).reduce((sum, { unsettled }) => sum + unsettled, 0);
 
 /** As of when all that the query reads equals the source (epoch ms); null where that cannot be told. */
 export const asOf = ({ lists }: AnswerAge): number | null =>

@@ -58,7 +58,7 @@ export interface ListRead {
   /** Rows of it, or parts that hold some, of which it is not proven yet whether they are gone. */
   readonly unsettled: number;
   /** Requests that reading it again takes, as far as is known. */
-  readonly requests: number;
+  cost(): Promise<number>;
 }
 
 /** The lists on whose rows the answer to a query depends; null where that cannot be told. */
@@ -112,9 +112,10 @@ function readsOf(
   );
   for (const read of reads) {
     if (read.schema !== schema) continue;
-    const name = read.table === 'row_history' ? historyOf(read) : byTable.get(read.table);
+    const past = read.table === 'row_history' ? historyOf(read) : undefined;
+    const name = past ?? byTable.get(read.table);
     if (name === undefined || !jobs.has(name)) addAll();
-    else add(name, name === read.table || read.table !== 'row_history' ? read : { table: name, conditions: [] });
+    else add(name, past === undefined ? read : { table: past, conditions: [] });
   }
   if (readsUnseen && schema === current) addAll();
   return found;
@@ -154,6 +155,8 @@ async function narrowest(
   const days = daysOf(ranges.map((range, index) => ({ ...range, day: values[equal.length + index] ?? null })));
   // A row may lie in a window beside its day.
   if (days) choices.push([strategy.membership === 'window' ? widened(days) : days]);
+  const [only, ...others] = choices;
+  if (others.length === 0) return only ?? [wholeTime];
   let best: { readonly slices: readonly Slice[]; readonly requests: number } | null = null;
   for (const slices of choices) {
     const { requests } = await refreshCost({ database: place.database, timeZone }, resource, slices, now);
@@ -216,8 +219,8 @@ async function ageOf(
         : parts.filter(({ dueSince, provenAt }) => dueSince !== null && dueSince > (provenAt ?? 0)).length;
     unsettled += await countMissing(kysely, placeOf(resource), resource.table, condition);
   }
-  const { requests } = await refreshCost({ database, timeZone }, resource, targets, now);
-  return { targets, requests, unsettled, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
+  const cost = async () => (await refreshCost({ database, timeZone }, resource, targets, now)).requests;
+  return { targets, cost, unsettled, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
 }
 
 /** The parts of the list that may hold rows of the slice. */

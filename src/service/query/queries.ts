@@ -44,7 +44,9 @@ export function createQueries(parts: {
         next: 'Run "sluice grant", and set READER_DATABASE_URL to the address that it prints. Then restart the service.',
       });
     const place = { database, reader, sources, signal, complete: completeBy(database) };
-    const age = await answerAge(place, { query, schema, timeoutMs: TIMEOUT_MS }, freshness);
+    const findAge = () => answerAge(place, { query, schema, timeoutMs: TIMEOUT_MS }, freshness);
+    // One that waits for the source keeps nobody from their turn.
+    const age = await (freshness === null ? inTurn(findAge) : findAge());
     return { age, result: await inTurn(() => runBounded(reader, { query, schema, most, signal })) };
   };
 }

@@ -46,7 +46,7 @@ export function countPages(meta: Meta | undefined, rows: number, maxPages = MAX_
 }
 
 /** So many pages in a row that bring nothing end a list, whatever follows by its count. */
-export const MOST_EMPTY_PAGES = 10;
+export const MOST_FRUITLESS_PAGES = 10;
 
 /** The source's count says that this page has rows. */
 export const countPromises = (meta: Meta | undefined, page: number): boolean =>

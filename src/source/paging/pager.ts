@@ -32,7 +32,7 @@ export interface Pager {
   /** The page was empty and is being asked for once more. */
   readonly asksAgain: boolean;
   /** Pages in a row that were empty, or showed the page before once more. */
-  readonly empty: number;
+  readonly fruitless: number;
   /** A page that the count promised was empty. */
   readonly lacksPage: boolean;
   /** The page behind the last by the count is asked for, too. */
@@ -120,7 +120,7 @@ export function startPager(rules: PagerRules, from: Partial<Omit<Pager, 'rules' 
     repeated: 0,
     steady: true,
     asksAgain: false,
-    empty: 0,
+    fruitless: 0,
     lacksPage: false,
     goesBehind: false,
     ...from,
@@ -140,7 +140,7 @@ export const startPass = (pager: Pager): Pager => ({
   shown: keySet(),
   previous: null,
   repeated: 0,
-  empty: 0,
+  fruitless: 0,
   lacksPage: false,
   goesBehind: false,
 });

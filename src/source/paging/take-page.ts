@@ -1,4 +1,4 @@
-import { countPages, countPromises, MOST_EMPTY_PAGES } from './page-count.ts';
+import { countPages, countPromises, MOST_FRUITLESS_PAGES } from './page-count.ts';
 import type { ListPage, PageContext, Pager, PageVerdict, TakenPage } from './pager.ts';
 import { isFirstPage, isMostlyFirst, mayGoOn, repeats } from './repeated-rows.ts';
 import { isContentKey, isNumberedKey, renumbered } from './row-key.ts';
@@ -36,8 +36,8 @@ function takeRows(pager: Pager, page: ListPage, context: PageContext): TakenPage
     return { ...again, fresh: [], news: 0, repeatsFirst: false, isDuplicate: false };
   }
   const longest = Math.max(pager.longest, page.rows);
-  const empty = bringsNothing(pager.previous, page, context) ? pager.empty + 1 : 0;
-  const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false, empty };
+  const fruitless = bringsNothing(pager.previous, page, context) ? pager.fruitless + 1 : 0;
+  const next: Pager = { ...pager, page: page.page + 1, longest, previous: page, asksAgain: false, fruitless };
   if (pager.rules.count === 'first' && pager.page === 1 && pager.pass === 1)
     return goBehind(takeFirst(next, page, context), page, context);
   return pager.rules.count === 'first' && pager.totalPages !== null
@@ -60,10 +60,10 @@ function goBehind(taken: TakenPage, { page, rows }: ListPage, { fullPage, looksC
 }
 
 /** An empty page where there should be rows: an answer that lost its rows is likelier. */
-function isDoubtful({ rules, totalPages, previous, empty }: Pager, page: ListPage, context: PageContext): boolean {
+function isDoubtful({ rules, totalPages, previous }: Pager, page: ListPage, context: PageContext): boolean {
   if (page.rows > 0) return false;
   if (rules.count === 'first' && totalPages === null) return endsBehindFullPage(previous, page, context.fullPage);
-  return empty === 0 && countPromises(page.meta, page.page);
+  return previous?.rows !== 0 && countPromises(page.meta, page.page);
 }
 
 /** Pages follow this one by a count that is not believed. */
@@ -124,7 +124,7 @@ function takeCounted(pager: Pager, previous: ListPage | null, page: ListPage, co
       verdict: { kind: 'end of list', pages: page.page - 1 },
       repeatsFirst,
     };
-  const lacksPage = pager.lacksPage || page.rows === 0 || pager.empty >= MOST_EMPTY_PAGES;
+  const lacksPage = pager.lacksPage || page.rows === 0 || pager.fruitless >= MOST_FRUITLESS_PAGES;
   return {
     ...taken,
     pager: { ...next, steady, lacksPage },
@@ -138,7 +138,7 @@ const hasMoved = ({ totalRecords }: Pager, { meta }: ListPage): boolean =>
 
 /** Behind some pages that bring nothing, whatever else the count promises would bring nothing, too; behind those that the source counts, one empty page is enough. */
 function verdictOfCounted(pager: Pager, { page, rows }: ListPage, lacksPage: boolean): PageVerdict {
-  const isOver = pager.empty >= MOST_EMPTY_PAGES || (rows === 0 && isBehindCount(pager, { page }));
+  const isOver = pager.fruitless >= MOST_FRUITLESS_PAGES || (rows === 0 && isBehindCount(pager, { page }));
   if (page !== pager.totalPages && !isOver) return { kind: 'more' };
   if (lacksPage) return { kind: 'lacking', page, isEmpty: rows === 0 };
   return { kind: 'end of list', pages: page };
@@ -168,19 +168,19 @@ function takeOpenEnded(pager: Pager, previous: ListPage | null, page: ListPage, 
 }
 
 function verdictOfEnd(
-  { rules, empty }: Pager,
+  { rules, fruitless }: Pager,
   page: ListPage,
   repeatsFirst: boolean,
   context: PageContext,
 ): PageVerdict {
   if (rules.count === 'each' && countPromises(page.meta, page.page))
     return { kind: 'lacking', page: page.page, isEmpty: page.rows === 0 };
-  if (page.rows === 0 && isFollowed(page) && empty < MOST_EMPTY_PAGES) return { kind: 'more' };
+  if (page.rows === 0 && isFollowed(page) && fruitless < MOST_FRUITLESS_PAGES) return { kind: 'more' };
   // Where the second page was another one, the first behind the last is an end like any other. Rows that were passed on are not read again: there,
   // any page without new rows leaves a list that looks cut in doubt.
   const isDoubted = page.rows > 0 && (rules.count === 'each' || (repeatsFirst && page.page === 2));
   if (isDoubted && context.looksCut) return cutOrCapped(page, null, context);
-  return { kind: 'end of list', pages: page.page - Math.max(empty, 1) };
+  return { kind: 'end of list', pages: page.page - Math.max(fruitless, 1) };
 }
 
 function verdictOfNews({ rules, seen }: Pager, { page, meta }: ListPage, context: PageContext): PageVerdict {

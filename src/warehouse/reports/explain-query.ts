@@ -1,4 +1,4 @@
-import { SluiceError } from '../../errors.ts';
+import { isKind } from '../../errors.ts';
 import type { Database } from '../database/database.ts';
 import { readQuery } from './read-query.ts';
 
@@ -42,12 +42,12 @@ export async function explainQuery(database: Database, asked: Asked): Promise<Qu
       return true;
     });
   } catch (error) {
-    if (error instanceof SluiceError && error.kind === 'failed') return null;
+    if (isKind(error, 'failed')) return null;
     throw error;
   }
   const plans = JSON.parse(text) as readonly { Plan: Node }[];
   const nodes = plans.flatMap(({ Plan }) => [...below(Plan)]);
-  const called = new Set(nodes.flatMap(node => [...callsIn(node)]));
+  const called = new Set(nodes.flatMap(callsIn));
   return { reads: nodes.flatMap(readOf), readsUnseen: await readsTables(database, asked, [...called]) };
 }
 
@@ -55,6 +55,7 @@ interface Node {
   readonly Plans?: readonly Node[];
   readonly Schema?: string;
   readonly Alias?: string;
+  readonly 'Function Name'?: string;
   readonly 'Relation Name'?: string;
   readonly Filter?: string;
   readonly 'Index Cond'?: string;
@@ -142,14 +143,15 @@ const isConstant = (token: string): boolean => /^(?:'.*'|\d+|::|[()[\],+-])$/s.t
 
 const CALL = /([\w$]+)"?\(/g;
 
-function* callsIn(node: Node): Generator<string> {
-  for (const [field, value] of Object.entries(node))
-    if (field !== 'Plans')
-      for (const text of [value].flat())
-        if (typeof text === 'string') {
-          if (field === 'Function Name') yield text;
-          for (const [, name = ''] of text.matchAll(CALL)) yield name;
-        }
+/** The names of the functions that a node calls, wherever its texts show one. */
+function callsIn(node: Node): string[] {
+  const own = { ...node, Plans: [] };
+  const texts = Object.values(own)
+    .flat()
+    .filter(value => typeof value === 'string');
+  const { 'Function Name': name } = node;
+  const called = texts.flatMap(text => [...text.matchAll(CALL)].map(([, called = '']) => called));
+  return name === undefined ? called : [...called, name];
 }
 
 /** Postgres resolves functions in SQL that it can; others, and those that run a query given as text, may read what no plan shows. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { COMMON_CAPS, MOST_EMPTY_PAGES } from '../../../src/source/paging/page-count.ts';
+import { COMMON_CAPS, MOST_FRUITLESS_PAGES } from '../../../src/source/paging/page-count.ts';
 import type { ListPage } from '../../../src/source/paging/pager.ts';
 import { unreadableKey } from '../../../src/source/paging/row-key.ts';
 import {
@@ -426,7 +426,7 @@ test('a list that shows its last page again and again is not read as far as a co
     expect(read.outcome).toEqual({ kind: 'count differs', counted: 1000, shown: 18, rows: SOME });
     break;
   }
-  expect(requests).toBe(2 + MOST_EMPTY_PAGES);
+  expect(requests).toBe(2 + MOST_FRUITLESS_PAGES);
 });
 
 test('a first page that lacks rows makes later passes no longer', () => {

@@ -67,7 +67,7 @@ function observeCount(resource: Resource, { asked }: PageReading, { meta }: Page
 
 /** The days that a window is asked for by; undefined for all time. */
 export const daysAsked = ({ asked, query }: PageReading): AskedDays | undefined =>
-  Object.keys(query).length > 0 ? asked : undefined;
+  isFiltered(query) ? asked : undefined;
 
 export const daysIn = ({ asked }: PageReading, rows: readonly Row[]): Day[] =>
   asked === undefined ? [] : rows.flatMap(({ values }) => values[asked.field] ?? []);

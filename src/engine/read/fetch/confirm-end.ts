@@ -1,5 +1,5 @@
 import { isKind } from '../../../errors.ts';
-import { MOST_EMPTY_PAGES } from '../../../source/paging/page-count.ts';
+import { MOST_FRUITLESS_PAGES } from '../../../source/paging/page-count.ts';
 import { endsBehindFullPage, isFollowed } from '../../../source/paging/take-page.ts';
 import { turnsPages } from '../../profile/observe-page.ts';
 import { distinct } from '../../profile/page-length.ts';
@@ -69,7 +69,7 @@ export async function lookBehind(question: ListQuery, answer: PageAnswer): Promi
   const ask = (page: number) => fetchPage(withoutWaiting(question), { page, limit, flexible: false });
   let { requests } = answer;
   let behind = answer;
-  for (let empty = 1; behind.rows.length === 0 && isFollowed(behind) && empty < MOST_EMPTY_PAGES; empty++) {
+  for (let empty = 1; behind.rows.length === 0 && isFollowed(behind) && empty < MOST_FRUITLESS_PAGES; empty++) {
     behind = await ask(behind.page + 1);
     requests += behind.requests;
   }
