@@ -120,6 +120,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['format.ts', 'html-document.ts', 'shared-run.ts'],
     ['access', 'health', 'query', 'schedule', 'status'],
     ['incidents', 'webhooks', 'orders', 'record'],
+    ['answers'],
     ['metrics', 'console'],
     ['service.ts'],
   ],

@@ -19,7 +19,7 @@ import { shellWord } from '../../src/next-steps.ts';
 import { findSimilarRows } from '../../src/push/match-rows.ts';
 import { parseBatch, parseRefusedEntries } from '../../src/push/parse-response.ts';
 import { commandsIn } from '../../src/service/console/elements.ts';
-import { isoTimes } from '../../src/service/format.ts';
+import { isoTimes, parseDuration } from '../../src/service/format.ts';
 import { csv, csvSafe } from '../../src/service/query/csv.ts';
 import { changeHintsIn } from '../../src/service/webhooks/change-hints.ts';
 import { classify } from '../../src/source/answers/classify.ts';
@@ -30,6 +30,7 @@ import { decodeText } from '../../src/source/answers/text.ts';
 import { dateText, decimalText, integerText, stampText } from '../../src/source/answers/values.ts';
 import { readMeta } from '../../src/source/paging/page-count.ts';
 import { visibleJson, visibleLines, visibleText } from '../../src/visible-text.ts';
+import { conditionsIn } from '../../src/warehouse/reports/explain-query.ts';
 
 const known = { nowMs: Date.UTC(2026, 0, 15), windowMs: HOUR, unused: 1 };
 const answer = (status: number, text: string, headers = {}) => classify({ status, headers, text }, 'record', known);
@@ -110,7 +111,11 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => changeHintsIn(JSON.stringify({ event: text, id: text }), new Map([['customers', customers]])),
   ],
   'service/console/elements.ts': [commandsIn],
-  'service/format.ts': [text => isoTimes(text, text), text => isoTimes(text, 1)],
+  'service/format.ts': [text => isoTimes(text, text), text => isoTimes(text, 1), parseDuration],
+  'warehouse/reports/explain-query.ts': [
+    text => conditionsIn(text, 't'),
+    text => conditionsIn(`(t.a = '${text}'::text)`, 't'),
+  ],
   'cli/commands/new.ts': [text => sampleFields([{ [text]: text, name: text }])],
   'service/query/csv.ts': [csv, csvSafe].map(
     create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
@@ -142,6 +147,7 @@ const UNFED: Record<string, string> = {
   'service/console/console-parts.ts': 'a part of an address',
   'service/console/record-page.ts': 'keys of addresses, and names of columns',
   'service/console/tables.ts': 'names of types',
+  'service/answers/': 'conditions of the query that a person runs, as Postgres writes them',
   'service/orders/': 'days that a person names',
   'service/record/': 'ids, as they are stored',
   'warehouse/erasure/traces.ts': 'a key that a person names',

@@ -2,8 +2,6 @@ import type { Command } from 'commander';
 import pLimit from 'p-limit';
 import { SECOND } from '../../clock.ts';
 import { explain, SluiceError } from '../../errors.ts';
-import { parseDuration } from '../../service/format.ts';
-import { MOST_REQUESTS } from '../../service/orders/refresh.ts';
 import {
   type AnswerAge,
   ageText,
@@ -11,8 +9,10 @@ import {
   type Complete,
   type Freshness,
   MOST_WAIT_S,
-} from '../../service/query/fresh-query.ts';
-import type { Query, QueryPlace } from '../../service/query/lists-read.ts';
+} from '../../service/answers/fresh-query.ts';
+import type { Query, QueryPlace } from '../../service/answers/lists-read.ts';
+import { parseDuration } from '../../service/format.ts';
+import { MOST_REQUESTS } from '../../service/orders/refresh.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { createProgress } from '../output/progress.ts';
 import { isOpen, type Session, wholeNumber } from '../session/session.ts';

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { programAnswer, programQuery, QUERY_ERRORS } from '../query/answer-program.ts';
+import { programAnswer, programQuery, QUERY_ERRORS } from '../answers/answer-program.ts';
 import { conditionOf, resourceBadge, verdictOf } from '../status/condition.ts';
 import { type FullState, type SourceState, sumOf } from '../status/source-state.ts';
 import { type ConsoleParts, readSources, sourceNamed } from './console-parts.ts';

@@ -2,7 +2,7 @@ import { createRandom, mix, type Random } from '../../../sandbox/data/random.ts'
 import { isDraft } from '../../../sandbox/data/table.ts';
 import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import { isKind } from '../../../src/errors.ts';
-import { answerAge } from '../../../src/service/query/fresh-query.ts';
+import { answerAge } from '../../../src/service/answers/fresh-query.ts';
 import { differing, shownId } from '../../support/compare.ts';
 import { JOBS, MAIN } from '../../support/resources.ts';
 import { isHonest } from '../plan/choose-variants.ts';

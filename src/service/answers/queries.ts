@@ -4,9 +4,9 @@ import { SECOND, stopped } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { hasSettled, readOrders } from '../../warehouse/ledgers/orders.ts';
+import { type QueryResult, runBounded, TIMEOUT_MS } from '../query/bounded-query.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type QueryResult, runBounded, TIMEOUT_MS } from './bounded-query.ts';
 import { type AnswerAge, answerAge, type Complete, type Freshness } from './fresh-query.ts';
 
 /** Queries that run at the same time; others wait. Each holds a connection. */
