@@ -63,3 +63,25 @@ test('a query with --max-age reads what is older again first, and says how old i
     expect([none.rows, none.stderr]).toEqual([[{ n: 1 }], expect.not.stringContaining('As of')]);
   });
 });
+
+test('a record that is not stored is sought among the newest rows, then in the whole list', async () => {
+  // The newest rows come last.
+  await withInstallation({ variants: { order: 'updated-asc' } }, async ({ sandbox, sluice, sync }) => {
+    await sync('customers');
+    const ask = async (id: number, ...args: string[]) => {
+      const query = `select id from customers where id = ${id}`;
+      const { code, stdout, stderr } = await sluice('sql', '--json', query, '--max-age', '0', ...args);
+      return [code, code === 0 ? (JSON.parse(stdout) as unknown) : null, stderr.replaceAll(/\s+/g, ' ')];
+    };
+    const asOf: unknown = expect.stringMatching(/As of \d+ s ago; \d+ requests?\./);
+    const [first] = sandbox.rows('customers');
+    if (!first) throw new Error('no customer');
+    const { id } = sandbox.insert('customers', { ...first, account: 'New' });
+    expect(await ask(id)).toEqual([0, [{ id }], asOf]);
+    expect(await ask(id + 1)).toEqual([0, [], asOf]);
+    const tooMuch: unknown = expect.stringMatching(
+      /about \d+ requests?, and at most 1 are allowed\. \d+ requests? did not suffice\./,
+    );
+    expect(await ask(id + 2, '--max-requests', '1')).toEqual([1, null, tooMuch]);
+  });
+});

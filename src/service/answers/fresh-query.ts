@@ -62,7 +62,7 @@ export async function answerAge(
     if (turn > MOST_TURNS || (turn > 1 && old.some(({ unsettled }) => unsettled > 0))) throw stillOld(first, notBefore);
     const costs = new Map<ListRead, number>();
     for (const list of old) costs.set(list, await list.cost());
-    if (turn === 1) refuse(costs, freshness, begun);
+    refuse(costs, freshness, begun, requests);
     const bySource = [...groupBy(old, ({ source }) => source)];
     for (const [source, ofSource] of bySource) {
       const cost = ofSource.reduce((sum, list) => sum + (costs.get(list) ?? 0), 0);
@@ -73,10 +73,16 @@ export async function answerAge(
   }
 }
 
-/** How often a list is read again for one answer. */
-const MOST_TURNS = 2;
+/** How often a list is read again for one answer: a record may be sought among the newest rows first. */
+const MOST_TURNS = 3;
 
-function refuse(costs: ReadonlyMap<ListRead, number>, { maxAgeMs, mostRequests }: Freshness, now: number): void {
+/** Kind `usage`; `failed` if some requests were spent, and did not suffice. */
+function refuse(
+  costs: ReadonlyMap<ListRead, number>,
+  { maxAgeMs, mostRequests }: Freshness,
+  now: number,
+  spent: number,
+): void {
   const old = [...costs.keys()];
   const unread = old.find(({ asOf }) => asOf === null);
   if (unread)
@@ -84,15 +90,16 @@ function refuse(costs: ReadonlyMap<ListRead, number>, { maxAgeMs, mostRequests }
       next: `Read it first: sluice sync ${unread.resource}`,
     });
   const requests = [...costs.values()].reduce((sum, cost) => sum + cost, 0);
-  if (requests <= mostRequests) return;
+  if (spent + requests <= mostRequests) return;
   const oldest = oldestAmong(old);
   const what = old.map(({ resource, targets }) => `${resource} (${targets.map(namedText).join(', ')})`).join(' and ');
   const age = shortDuration(now - (oldest?.asOf ?? now));
+  const sent = spent === 0 ? 'None was sent.' : `${plural(spent, 'request')} did not suffice.`;
   throw new SluiceError(
-    'usage',
-    `The answer is ${age} old. To make it ${shortDuration(maxAgeMs)} old at most, ${what} must be read again: about ${plural(requests, 'request')}, and at most ${mostRequests} are allowed. None was sent.`,
+    spent === 0 ? 'usage' : 'failed',
+    `The answer is ${age} old. To make it ${shortDuration(maxAgeMs)} old at most, ${what} must be read again: about ${plural(requests, 'request')}, and at most ${mostRequests} are allowed. ${sent}`,
     {
-      next: `Ask for less: records by id, a customer (customer_id = 17) or days (date >= '2025-03-01'). Or allow ${requests} requests (--max-requests; maxRequests in POST /query).`,
+      next: `Ask for less: records by id, a customer (customer_id = 17) or days (date >= '2025-03-01'). Or allow ${spent + requests} requests (--max-requests; maxRequests in POST /query).`,
     },
   );
 }

@@ -17,7 +17,7 @@ import {
   type QueryPlan,
   type TableRead,
 } from '../../warehouse/reports/explain-query.ts';
-import { readStoredRow } from '../../warehouse/reports/stored-record.ts';
+import { readEndedVersions, readStoredRow } from '../../warehouse/reports/stored-record.ts';
 import { countMissing } from '../../warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRecent } from '../../warehouse/rows/stored-rows.ts';
@@ -77,12 +77,8 @@ export async function listsRead(place: QueryPlace, query: Query): Promise<readon
         for (const slice of await narrowest(place, query, source, resource, read, now))
           targets.set(sliceText(slice), slice);
       if (targets.size === 0) continue;
-      const whole = targets.has(sliceText(wholeTime));
-      lists.push({
-        source,
-        resource: name,
-        ...(await ageOf(database, source, resource, whole ? [wholeTime] : [...targets.values()], now)),
-      });
+      const asked = targets.has(sliceText(wholeTime)) ? [wholeTime] : [...targets.values()];
+      lists.push({ source, resource: name, ...(await ageOf(database, source, resource, asked, now)) });
     }
   }
   return lists;
@@ -199,11 +195,17 @@ async function ageOf(
   database: Database,
   { timeZone, lagMs }: QuerySource,
   resource: Resource,
-  targets: readonly Slice[],
+  asked: readonly Slice[],
   now: number,
 ) {
   const { kysely } = database;
-  const refreshed = await refreshedAt(kysely, placeOf(resource), targets.map(sliceText));
+  const refreshed = await refreshedAt(kysely, placeOf(resource), [wholeTime, ...asked].map(sliceText));
+  const proven = Math.max(oldestOf(partition(resource)) ?? 0, refreshed.get(sliceText(wholeTime)) ?? 0);
+  let isInVain = false;
+  for (const slice of asked)
+    if (slice.by === 'one')
+      isInVain ||= await wasSoughtInVain(database, resource, slice.key, proven, refreshed.get(sliceText(slice)) ?? 0);
+  const targets = isInVain ? [wholeTime] : asked;
   const proofs: (number | null)[] = [];
   let unsettled = 0;
   for (const target of targets) {
@@ -221,6 +223,22 @@ async function ageOf(
   }
   const cost = async () => (await refreshCost({ database, timeZone }, resource, targets, now)).requests;
   return { targets, cost, unsettled, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
+}
+
+/**
+ * A refresh, later than the proof of the list, did not find this row. It was not among the newest rows, then: only the whole list shows that it does
+ * not exist, unless it was stored and was proven gone.
+ */
+async function wasSoughtInVain(
+  { kysely }: Database,
+  { table }: Resource,
+  key: string,
+  proven: number,
+  sought: number,
+): Promise<boolean> {
+  if (sought <= proven || (await readStoredRow(kysely, table, key)) !== null) return false;
+  const [last] = await readEndedVersions(kysely, table, key, 1);
+  return last === undefined || last.endedBy !== 'deleted' || last.to < sought;
 }
 
 /** The parts of the list that may hold rows of the slice. */
