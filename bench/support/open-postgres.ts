@@ -9,6 +9,8 @@ import { adminOf } from '../../test/support/postgres.ts';
 export interface Postgres {
   /** As the owner, as Sluice connects. */
   readonly url: string;
+  /** As the login that may only read, once it was granted that. */
+  readonly readerUrl: string;
   readonly database: Database;
   /** The superuser: its statements can be told apart from Sluice's, and it may write server files. */
   readonly admin: Database;
@@ -32,13 +34,14 @@ export async function openPostgres(settings: Readonly<Record<string, string>> = 
     await rm(home, { recursive: true, force: true });
   };
   try {
-    const { url } = await openEmbedded({ dataDir: home, log, settings });
+    const { url, readerUrl } = await openEmbedded({ dataDir: home, log, settings });
     const { pid = 0 } = await embeddedStatus(home);
     const database = await openDatabase({ url, applicationName: 'bench', log });
     const admin = await openDatabase({ url: await adminOf(url, home), applicationName: 'bench', log, max: 1 });
     const { rows } = await admin.query<{ data_directory: string }>('show data_directory');
     return {
       url,
+      readerUrl,
       database,
       admin,
       pid,

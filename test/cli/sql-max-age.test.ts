@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useBuild, withInstallation } from './run-command.ts';
+import { run, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -83,5 +83,26 @@ test('a record that is not stored is sought among the newest rows, then in the w
       /about \d+ requests?, and at most 1 are allowed\. \d+ requests? did not suffice\./,
     );
     expect(await ask(id + 2, '--max-requests', '1')).toEqual([1, null, tooMuch]);
+  });
+});
+
+test('a row that has just come and is lacking now may be gone; one that is shown again is not in doubt', async () => {
+  await withInstallation({}, async ({ sandbox, env, sync }) => {
+    await sync('invoices', 'customers');
+    const [row] = [...sandbox.rows('invoices')].slice(-80) as { id: number; customer_id: number }[];
+    if (!row) throw new Error('too few invoices');
+    const lagging = { env: { ...env, SOURCE_LAG_SECONDS: '600' } };
+    const query = `select id from invoices where customer_id = ${row.customer_id} and id = ${row.id}`;
+    const ask = () => run(['sql', '--json', query, '--max-age', '0'], lagging);
+    const shown = await ask();
+    expect([shown.code, JSON.parse(shown.stdout)]).toEqual([0, [{ id: row.id }]]);
+    sandbox.remove('invoices', row.id);
+    const lacking = await ask();
+    expect([lacking.code, lacking.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      1,
+      expect.stringContaining('1 row of invoices may be gone, which is not proven yet'),
+    ]);
+    const refresh = await run(['refresh', 'invoices', '--where', `customer_id=${row.customer_id}`, '--json'], lagging);
+    expect([refresh.code, JSON.parse(refresh.stdout)]).toMatchObject([1, { equal: false, unsettled: 1 }]);
   });
 });

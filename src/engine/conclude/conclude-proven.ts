@@ -12,6 +12,7 @@ import {
   proveParts,
   type StoredCount,
 } from '../coverage/prove.ts';
+import { dueAfterLeaving } from '../coverage/targeted.ts';
 import { lacksHalf } from '../deletion/is-deleted.ts';
 import type { LackedRow } from '../deletion/lag.ts';
 import { mayBeLeftOut, noteLeftOut, withDays } from '../profile/limited-span.ts';
@@ -74,7 +75,10 @@ export async function concludeProven(
   const proof = { at: stampMs(startedAt), lacked: lacked.length, pages: end.pages };
   changeCoverage(effects, await proofOf(tx, resourceIn(effects), step, { ...proof, changed: written.changed }, known));
   if (askAgainAt !== null) {
-    const again = dueAgain(resourceIn(effects), slice, askAgainAt);
+    const again =
+      slices.length > 0
+        ? dueAgain(resourceIn(effects), slice, askAgainAt)
+        : dueAfterLeaving(resourceIn(effects), slice, askAgainAt, { keys: recent, days: [] });
     changeCoverage(effects, again);
     const due = (again.put ?? []).map(part => sliceText(part.slice));
     effects.events.push([task, { kind: 'just lacked', slices: due, rows: recent }]);

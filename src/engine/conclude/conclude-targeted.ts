@@ -31,8 +31,8 @@ export async function concludeTargeted(
     effects.events.push([task, { kind: 'proved nothing', slices: [sliceText(slice)] }]);
   if (task.reportOnly) return;
   const value = end.complete && slice.by === 'value' ? slice.value : null;
-  const lacked =
-    value === null ? [] : (await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })).lacked;
+  const left = value === null ? null : await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
+  const lacked = left?.lacked ?? [];
   const entry = watchedEntry(resourceIn(effects), slice);
   // All of the list was read, not only its newest end.
   if (entry && slice.by === 'newest' && end.complete)
@@ -54,11 +54,12 @@ export async function concludeTargeted(
       if (windowsHoldAll || isBefore) await settleCovered(tx, effects, task, counts, windowsHoldAll ? null : total);
     }
   }
+  if (left !== null && left.askAgainAt !== null) await dueLater(tx, effects, slice, left.recent, left.askAgainAt);
   if (lacked.length === 0) return;
-  const left = lacked.map(({ key }) => key);
-  const before = await missingAmong(tx, placeOf(resource), left);
+  const keys = lacked.map(({ key }) => key);
+  const before = await missingAmong(tx, placeOf(resource), keys);
   const mayBe = await unreadableIn(tx, effects, slice, unreadable, lacked);
-  const hidden = hiddenBy(resource, slice, left, before);
+  const hidden = hiddenBy(resource, slice, keys, before);
   const evidence = `"${sliceText(slice)}" lacked rows that no other slice lacks, such as ${hidden[0]}`;
   for (const observed of observeLackedByValue(resource.profile.lackedByValue, hidden, {
     value: value ?? '',
@@ -69,11 +70,23 @@ export async function concludeTargeted(
   const claims = hidden.length > 0 ? [] : lackClaims(lacked, before, { slice, at, mayBe }, value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
-  // The other rows may have a new value: the slices that may hold them become due.
-  const days = resource.dates ? await valuesOf(tx, resource.table, resource.dates.field, left) : new Map();
   // Whether the list shows what only this one lacked counts once answers no longer lag behind.
-  const from = hidden.length > 0 ? at + resource.lagMs + 1 : at;
-  changeCoverage(effects, dueAfterLeaving(resourceIn(effects), slice, from, { keys: left, days: [...days.values()] }));
+  await dueLater(tx, effects, slice, keys, hidden.length > 0 ? at + resource.lagMs + 1 : at);
+}
+
+/** Rows that left a slice may have a new value: the parts that may hold them are due at `at` (epoch ms). */
+async function dueLater(
+  tx: Transaction,
+  effects: TransactionEffects,
+  slice: Slice,
+  keys: readonly string[],
+  at: number,
+) {
+  const resource = resourceIn(effects);
+  const days = resource.dates
+    ? await valuesOf(tx, resource.table, resource.dates.field, keys)
+    : new Map<string, string>();
+  changeCoverage(effects, dueAfterLeaving(resource, slice, at, { keys, days: [...days.values()] }));
 }
 
 /** Without a row that no slice was found to lack, the list of related rows proves nothing: it may show only a part of them, such as the latest. */

@@ -20,7 +20,7 @@ import {
 import { readEndedVersions, readStoredRow } from '../../warehouse/reports/stored-record.ts';
 import { countMissing } from '../../warehouse/rows/missing-rows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
-import { countRecent } from '../../warehouse/rows/stored-rows.ts';
+import { listRecent } from '../../warehouse/rows/stored-rows.ts';
 import { possibleKey } from '../../warehouse/rows/tables.ts';
 import { refreshCost, valueFields } from '../orders/refresh.ts';
 import { partsOfRow } from '../record/record-story.ts';
@@ -214,11 +214,17 @@ async function ageOf(
     const again = refreshed.get(sliceText(target)) ?? 0;
     proofs.push(proof === null ? null : Math.max(proof, again));
     const condition = target === wholeTime ? null : sliceCondition(target, resource.table, resource.dates?.field);
-    // What an answer lacked of the rows that had just come is no proof, as it may lag behind: their part is due, or has none of its own.
-    unsettled +=
-      proof !== null && again > proof
-        ? await countRecent(kysely, resource.table, condition, { from: again - lagMs, to: again })
-        : parts.filter(({ dueSince, provenAt }) => dueSince !== null && dueSince > (provenAt ?? 0)).length;
+    const isDueSince = (since: number) => (part: Entry) =>
+      part.dueSince !== null && part.dueSince > Math.max(part.provenAt ?? 0, since);
+    if (proof === null || again <= proof) unsettled += parts.filter(isDueSince(0)).length;
+    else {
+      // What an answer lacked of the rows that had just come is no proof, as it may lag behind: their parts are due.
+      const due = new Set<string>();
+      for (const key of await listRecent(kysely, resource.table, condition, { from: again - lagMs, to: again }))
+        for (const part of await partsOf(database, resource, { by: 'one', key }))
+          if (isDueSince(again)(part)) due.add(sliceText(part.slice));
+      unsettled += due.size;
+    }
     unsettled += await countMissing(kysely, placeOf(resource), resource.table, condition);
   }
   const cost = async () => (await refreshCost({ database, timeZone }, resource, targets, now)).requests;
