@@ -1,5 +1,5 @@
 import { type List, pageSize, partition, requestsFor } from '../coverage/list.ts';
-import type { CoverageChange } from '../coverage/prove.ts';
+import { type CoverageChange, contains } from '../coverage/prove.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { addDays, type Day } from '../slices/date-windows.ts';
 import { type DateSlice, overlap, type Slice } from '../slices/slice.ts';
@@ -37,12 +37,7 @@ export function cutWindows(list: List, { today, now, rowsOn, keep }: CutFacts): 
   const prior = pooledPrior(list.entries.values(), now);
   const after = neighbours(before).flatMap(region => {
     const days = region.flatMap(window => daysOf(window, today, rowsOn, prior));
-    const starts = cheapestCut(days, pageSize(list));
-    return starts.map((start, index) => {
-      const next = days[starts[index + 1] ?? days.length];
-      const to = next ? addDays(next.day, -1) : (region.at(-1) as Window).slice.to;
-      return windowOf(list, days.slice(start, starts[index + 1]), to);
-    });
+    return windowsFrom(list, days, cheapestCut(days, pageSize(list)), (region.at(-1) as Window).slice.to);
   });
   const needs = (windows: readonly Window[]) =>
     windows.reduce((sum, each) => sum + rootOf(changeRate(each, prior), pagesFor(each.rows ?? 0, pageSize(list))), 0);
@@ -52,9 +47,49 @@ export function cutWindows(list: List, { today, now, rowsOn, keep }: CutFacts): 
   return { removed, put: after.filter(window => !before.some(isSame(window))) };
 }
 
-/** The first day whose stored rows tell where to cut; null where nothing can be. */
-export const firstDayToCount = (list: List, keep: readonly Slice[]): Day | null =>
-  movable(list, keep)[0]?.slice.from ?? null;
+/**
+ * Cuts these days out of windows of several pages, so that only they need to be read; null where that saves nothing. The next new cut puts together
+ * what belongs together.
+ */
+export function cutOut(
+  list: List,
+  named: readonly DateSlice[],
+  { today, now, rowsOn, keep }: CutFacts,
+): CoverageChange | null {
+  const prior = pooledPrior(list.entries.values(), now);
+  const bounds = new Set(named.flatMap(({ from, to }) => [from ?? [], to === null ? [] : addDays(to, 1)].flat()));
+  const isNamed = (day: Day) => named.some(({ from, to }) => (from ?? day) <= day && day <= (to ?? day));
+  const after = windowsToCut(list, keep, named).flatMap(window => {
+    const days = daysOf(window, today, rowsOn, prior, bounds);
+    const starts = days.flatMap(({ day }, index) =>
+      index === 0 || isNamed(day) !== isNamed((days[index - 1] as DayOf).day) ? index : [],
+    );
+    const parts = windowsFrom(list, days, starts, window.slice.to);
+    const read = parts.filter(({ slice }) => named.some(each => overlap(each, slice)));
+    return read.reduce((sum, { requests }) => sum + requests, 0) < window.requests ? [{ window, parts }] : [];
+  });
+  if (after.length === 0) return null;
+  return { removed: after.map(({ window }) => window.slice), put: after.flatMap(({ parts }) => parts) };
+}
+
+/** The days whose stored rows tell where to cut: all, or those that cut out the named ones; null where nothing can be. */
+export function daysToCount(list: List, keep: readonly Slice[], named?: readonly DateSlice[]): DateSlice | null {
+  const windows = named === undefined ? movable(list, keep) : windowsToCut(list, keep, named);
+  const [first, last] = [windows[0], windows.at(-1)];
+  return first && last ? { by: 'date', from: first.slice.from, to: last.slice.to } : null;
+}
+
+const windowsToCut = (list: List, keep: readonly Slice[], named: readonly DateSlice[]): Window[] =>
+  movable(list, keep).filter(
+    ({ slice, requests }) => requests > 1 && named.some(days => overlap(days, slice) && !contains(days, slice)),
+  );
+
+/** The days grouped from each of these indices on; the last window ends at `last`. */
+const windowsFrom = (list: List, days: readonly DayOf[], starts: readonly number[], last: Day | null): Window[] =>
+  starts.map((start, index) => {
+    const next = days[starts[index + 1] ?? days.length];
+    return windowOf(list, days.slice(start, starts[index + 1]), next ? addDays(next.day, -1) : last);
+  });
 
 /** Windows in the order of their days, those without a beginning left out; all of them must have been read. */
 function movable(list: List, keep: readonly Slice[]): Window[] {
@@ -85,14 +120,20 @@ function neighbours(windows: readonly Window[]): Window[][] {
   return regions;
 }
 
-/** The first day of a window, and those that have rows. Its rate is theirs, by what is usual at their age. */
-function daysOf(window: Window, today: Day, rowsOn: ReadonlyMap<Day, number>, prior: Prior): DayOf[] {
+/** The first day of a window, those that have rows, and those at `bounds`. Its rate is theirs, by what is usual at their age. */
+function daysOf(
+  window: Window,
+  today: Day,
+  rowsOn: ReadonlyMap<Day, number>,
+  prior: Prior,
+  bounds: ReadonlySet<Day> = new Set(),
+): DayOf[] {
   const { slice } = window;
   const days = [{ day: slice.from, rows: rowsOn.get(slice.from) ?? 0 }];
   const last = slice.to === null || slice.to > today ? today : slice.to;
   for (let day = addDays(slice.from, 1); day <= last; day = addDays(day, 1)) {
     const rows = rowsOn.get(day) ?? 0;
-    if (rows > 0) days.push({ day, rows });
+    if (rows > 0 || bounds.has(day)) days.push({ day, rows });
   }
   const share = shareOf(days.map(({ rows }) => rows));
   const usual = shareOf(

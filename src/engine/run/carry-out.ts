@@ -1,12 +1,9 @@
 import { MINUTE } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
-import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { failEndedRun, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
 import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import { forgetLackedBy, listMissing } from '../../warehouse/rows/missing-rows.ts';
-import { countByDay } from '../../warehouse/rows/stored-rows.ts';
 import { single } from '../agenda/choice.ts';
-import { cutWindows, firstDayToCount } from '../agenda/cut-windows.ts';
 import type { Pace } from '../agenda/pace.ts';
 import { lackedByCover } from '../conclude/claims.ts';
 import { countStored } from '../conclude/settle-missing.ts';
@@ -16,8 +13,7 @@ import { isUnreliable } from '../profile/counts.ts';
 import type { Observation } from '../profile/observation.ts';
 import { withObservation } from '../profile/source-profile.ts';
 import { adopt, placeOf, type Resource } from '../resource.ts';
-import { dayIn } from '../slices/date-windows.ts';
-import { parseSlice, type Slice, sliceText } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import { failList, type Task, update } from '../task/task.ts';
 import { type Agenda, type Asked, forgetAttempts, noteAttempt, rest } from './agenda.ts';
 import type { Engine, Loop, Serves } from './engine.ts';
@@ -26,6 +22,7 @@ import { readingTasks } from './long-wait.ts';
 import { doubtOf, isAbsent } from './next/task-act.ts';
 import { launchReading } from './readings/launch-reading.ts';
 import type { Act } from './state.ts';
+import { cutList } from './tasks/cut-list.ts';
 import { endTask } from './tasks/end-task.ts';
 
 /** A list that makes so many questions in a row fail does not answer. */
@@ -194,16 +191,9 @@ async function dropSlices({ committer }: Loop, resource: Resource, slices: reado
 async function cutAnew(loop: Loop, resource: Resource, now: number): Promise<void> {
   const { engine, committer, agenda } = loop;
   agenda?.memory.cutAt.set(resource.name, now);
-  if (resource.dates === undefined) return;
   await lookForMissing(loop, resource);
-  // Slices that are half read. Those of a report keep no proof.
-  const halfRead = Object.keys(resource.cursor.readings).filter(name => !name.startsWith(REPORT));
-  const keep = [...(resource.missing ?? []).map(({ slice }) => slice), ...halfRead].map(parseSlice);
-  const first = firstDayToCount(resource, keep);
-  if (first === null) return;
-  const rowsOn = await countByDay(engine.database.kysely, resource.table, resource.dates.field, first);
-  const change = cutWindows(resource, { today: dayIn(now, engine.timeZone), now, rowsOn, keep });
-  if (change !== null) await committer.change(resource, () => change);
+  const cut = await cutList(engine, resource, now);
+  if (cut !== null) await committer.change(resource, cut);
 }
 
 /** Stores what a whole task showed of a list. From now on the list is read accordingly. */

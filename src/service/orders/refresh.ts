@@ -2,6 +2,7 @@ import { isNamed } from '../../engine/agenda/plan.ts';
 import { oldestOf, pageSize, partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
+import { cutList } from '../../engine/run/tasks/cut-list.ts';
 import { refreshTargets } from '../../engine/run/tasks/find-targets.ts';
 import { parseSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
@@ -69,7 +70,10 @@ export async function refreshCost(
   now: number,
 ): Promise<{ readonly requests: number; readonly provenAt: number | null }> {
   const reads = await refreshTargets(place, resource, targets, now);
-  const parts = partition(resource).filter(({ slice }) => isNamed(reads, slice));
+  const cut = (await cutList(place, resource, now, reads))?.() ?? {};
+  const removed = new Set(cut.removed?.map(sliceText));
+  const kept = partition(resource).filter(({ slice }) => !removed.has(sliceText(slice)));
+  const parts = [...kept, ...(cut.put ?? [])].filter(({ slice }) => isNamed(reads, slice));
   let requests = parts.reduce((sum, part) => sum + Math.max(part.requests, 1), 0);
   for (const slice of reads) {
     if (slice.by === 'date' || slice.by === 'id') continue;

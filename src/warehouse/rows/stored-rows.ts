@@ -94,11 +94,18 @@ export async function compareRows(
 }
 
 /** Stored rows of each day from `from` on that has any. */
-export async function countByDay(db: Db, table: Table, dateField: string, from: string): Promise<Map<string, number>> {
+export async function countByDay(
+  db: Db,
+  table: Table,
+  dateField: string,
+  { from, to }: { readonly from: string | null; readonly to: string | null },
+): Promise<Map<string, number>> {
   const day = sql`t.${sql.id(dateField)}`;
   const { rows } = await sql<{ day: string; rows: number }>`
     select ${day}::text as day, count(*)::int as rows from ${sql.id(table.schema, table.name)} t
-    where ${day} >= cast(${from} as date) group by ${day}`.execute(db);
+    where ${day} between cast(${from ?? '-infinity'} as date) and cast(${to ?? 'infinity'} as date) group by ${day}`.execute(
+    db,
+  );
   return new Map(rows.map(each => [each.day, each.rows]));
 }
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { HOUR } from '../../../src/clock.ts';
-import { cutWindows, firstDayToCount } from '../../../src/engine/agenda/cut-windows.ts';
+import { cutOut, cutWindows, daysToCount } from '../../../src/engine/agenda/cut-windows.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
+import type { CoverageChange } from '../../../src/engine/coverage/prove.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import type { Entry } from '../../../src/engine/slices/coverage-entry.ts';
 import { addDays, type Day } from '../../../src/engine/slices/date-windows.ts';
@@ -66,8 +67,10 @@ const listOf = (entries: readonly Entry[], profile: List['profile']): List => ({
   total: null,
 });
 
-function cutAnew(list: List, rowsOn: ReadonlyMap<Day, number>, keep: readonly DateSlice[] = []): List {
-  const change = cutWindows(list, { today: TODAY, now: NOW, rowsOn, keep });
+const cutAnew = (list: List, rowsOn: ReadonlyMap<Day, number>, keep: readonly DateSlice[] = []): List =>
+  changed(list, cutWindows(list, { today: TODAY, now: NOW, rowsOn, keep }));
+
+function changed(list: List, change: CoverageChange | null): List {
   if (change === null) return list;
   const entries = new Map(list.entries);
   for (const slice of change.removed) entries.delete(sliceText(slice));
@@ -135,11 +138,55 @@ test('what is due, and what others refer to, stays as it is', () => {
 test('the first day to count is that of the first window that may be cut', () => {
   fc.assert(
     fc.property(lists, ({ list, rowsOn }) => {
-      const first = firstDayToCount(list, []);
+      const first = daysToCount(list, [])?.from ?? null;
       const counted = new Map([...rowsOn].filter(([day]) => first !== null && first <= day));
       expect(cutAnew(list, counted)).toEqual(cutAnew(list, rowsOn));
     }),
     { numRuns: 20 },
+  );
+});
+
+const namedDays = fc.tuple(fc.nat(850), fc.nat(40)).map(
+  ([start, length]): DateSlice => ({
+    by: 'date',
+    from: addDays(FIRST_DAY, start),
+    to: addDays(FIRST_DAY, start + length),
+  }),
+);
+
+test('named days are cut out of windows of several pages, and nothing else changes', () => {
+  fc.assert(
+    fc.property(lists, fc.array(namedDays, { minLength: 1, maxLength: 3 }), ({ list: given, rowsOn }, named) => {
+      const pages = ({ rows }: Entry) => Math.max(Math.ceil((rows ?? 0) / 100), 1);
+      const list = changed(given, {
+        removed: [],
+        put: [...given.entries.values()].map(each => ({ ...each, requests: pages(each) })),
+      });
+      const isNamed = ({ slice }: Entry) => named.some(each => overlap(each, slice));
+      const after = changed(list, cutOut(list, named, { today: TODAY, now: NOW, rowsOn, keep: [] }));
+      const windows = inOrder(after);
+      // Together they hold the days that they held before.
+      for (const [index, { slice }] of windows.entries()) {
+        const next = windows[index + 1];
+        expect(next ? next.slice.from : null).toBe(next && slice.to !== null ? addDays(slice.to, 1) : null);
+      }
+      for (const window of windows.filter(each => !list.entries.has(sliceText(each.slice)))) {
+        const before = inOrder(list).find(each => overlap(each.slice, window.slice)) as Entry;
+        expect(window).toMatchObject({ provenAt: before.provenAt, readAt: before.readAt });
+        expect(before.requests).toBeGreaterThan(1);
+        // It holds either only named days or none.
+        const { from, to } = window.slice;
+        const together = [...rowsOn.keys()].filter(day => (from ?? '') <= day && day <= (to ?? '9999'));
+        const share = together.filter(day => named.some(each => (each.from ?? '') <= day && day <= (each.to ?? '')));
+        expect([0, together.length]).toContain(share.length);
+      }
+      const toRead = (each: List) =>
+        inOrder(each)
+          .filter(isNamed)
+          .reduce((sum, { requests }) => sum + requests, 0);
+      if (after !== list) expect(toRead(after)).toBeLessThan(toRead(list));
+    }),
+    { numRuns: 200 },
   );
 });
 

@@ -65,3 +65,36 @@ test.each(some(SOURCES, 3))('a refresh makes the rows equal that it names, in fe
   });
   await sandbox.close();
 });
+
+test('of a window of several pages, a refresh reads only the days that it names', async () => {
+  const sandbox = await openSandbox({ size: { customers: 1, invoices: 1, transactions: 6000 }, rateLimit: 0 });
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const engine = await openEngine(database, sandbox, { clock, limit: 100_000, resources: ['transactions'] });
+    await serveOrders(engine, 'sync', { whole: true });
+    const refresh = async (target: string) => {
+      await clock.advance(HOUR);
+      const before = sandbox.stats.total;
+      const order = { source: engine.source, kind: 'refresh', resource: 'transactions', targets: [target] } as const;
+      const { id } = await createOrder(database.kysely, order);
+      await runLoop(engine, { orders: each => each.id === id, slots: false }, new AbortController().signal);
+      expect(await readOrders(database.kysely, [id])).toMatchObject([{ state: 'done', reason: null }]);
+      const requests = sandbox.stats.total - before;
+      return { requests, wrong: await differences(database, sandbox, 1000, ['transactions']) };
+    };
+    const rows = [...sandbox.rows('transactions')];
+    const [edited, moved, removed] = [rows[2000], rows[3000], rows[4000]];
+    if (!edited || !moved || !removed) throw new Error('too few rows');
+    sandbox.update('transactions', edited.id, { description: 'edited' });
+    expect(await refresh(`one ${edited.id}`)).toEqual({ requests: 1, wrong: [] });
+    sandbox.update('transactions', moved.id, { date: edited.date });
+    expect(await refresh(`date ${edited.date}..${edited.date}`)).toEqual({ requests: 1, wrong: [] });
+    sandbox.remove('transactions', removed.id);
+    // Another window may show it: only all of them prove that it is gone.
+    const gone = await refresh(`one ${removed.id}`);
+    expect(gone).toEqual({ requests: 2, wrong: [`transactions ${removed.id} is not at the source`] });
+    expect((await database.query('select key from sluice.missing')).rows).toEqual([{ key: String(removed.id) }]);
+    await engine.close();
+  });
+  await sandbox.close();
+});

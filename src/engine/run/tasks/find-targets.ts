@@ -30,7 +30,7 @@ export async function refreshTargets(
       next: 'Name records or days instead.',
     });
   if (rows.length === 0) return others;
-  const showing = await targetsOf(engine, resource, rows, now);
+  const showing = await targetsOf(engine, resource, rows, now, true);
   return [...others, ...(showing.length > 0 ? showing : [wholeTime])];
 }
 
@@ -38,12 +38,16 @@ export async function refreshTargets(
 export const isIgnored = ({ profile }: Resource, slice: Slice): boolean =>
   slice.by === 'value' && profile.ignoredFilters.has(slice.field);
 
-/** The narrowest slices that show the rows hinted at. A row that is not stored is sought at the newest end. */
+/**
+ * The narrowest slices that show the rows hinted at: with `asDays` their days, else the windows that hold these. A row that is not stored is sought at
+ * the newest end.
+ */
 export async function targetsOf(
   engine: Pick<Engine, 'database' | 'timeZone'>,
   resource: Resource,
   hints: readonly Slice[],
   now: number,
+  asDays = false,
 ): Promise<Slice[]> {
   const parts = partition(resource).filter(entry => entry.provenAt !== null);
   // The first sync reads everything anyway, newest first.
@@ -77,7 +81,10 @@ export async function targetsOf(
   }
   // In a list without order, new rows can be anywhere; a new row is usually dated today.
   if (grown && resource.profile.order === 'none') days.add(dayIn(now, engine.timeZone));
-  for (const { slice } of parts) if (slice.by === 'date' && [...days].some(day => holds(slice, day))) add(slice);
+  for (const { slice } of parts) {
+    if (slice.by !== 'date') continue;
+    for (const day of days) if (holds(slice, day)) add(asDays ? { by: 'date', from: day, to: day } : slice);
+  }
   if (!grown) return [...found.values()];
   if (resource.strategy.partition !== 'id') add({ by: 'newest' });
   for (const { slice } of parts) if (slice.by === 'id' && slice.to === null) add(slice);

@@ -7,6 +7,7 @@ import { placeOf } from '../../resource.ts';
 import { parseSlice } from '../../slices/slice.ts';
 import { createTask, failList, type Task, update } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
+import { cutList } from './cut-list.ts';
 import { refreshTargets } from './find-targets.ts';
 import { addTask, removeTask } from './task-list.ts';
 
@@ -58,6 +59,8 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
     (error: unknown) => ({ error }),
   );
   const targets = 'error' in found ? [] : found;
+  const cut = await cutList(engine, resource, since, targets);
+  if (cut !== null) await loop.committer.change(resource, cut);
   const task = createTask(
     { ...given, acceptLosses, deletedBefore },
     { readsAll: whole ? true : null, accepted, counted, targets },
