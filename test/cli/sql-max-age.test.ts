@@ -43,6 +43,16 @@ test('a query with --max-age reads what is older again first, and says how old i
     const gone = await ask(ofCustomer, '--max-age', '0');
     expect([gone.code, gone.rows]).toEqual([0, []]);
 
+    // A record that cannot be read is excepted, and its last good row stays.
+    const [, bad] = [...sandbox.rows('invoices')].slice(-80) as { id: number; customer_id: number }[];
+    sandbox.update('invoices', bad?.id ?? 0, { amount: 'much' });
+    const excepted = await ask(`select id from invoices where customer_id = ${bad?.customer_id}`, '--max-age', '0');
+    expect([excepted.code, excepted.rows, excepted.stderr]).toEqual([
+      0,
+      expect.arrayContaining([{ id: bad?.id }]),
+      expect.stringMatching(/As of \d+ s ago, except 1 record in quarantine; \d requests?\./),
+    ]);
+
     const before = sandbox.stats.requests.length;
     for (const [args, code, text] of [
       [['select count(*) from invoices', '--max-age', '0', '--max-requests', '1'], 2, 'None was sent.'],

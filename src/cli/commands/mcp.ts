@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { z } from 'zod';
 import type { Job } from '../../engine/job.ts';
 import { explain } from '../../errors.ts';
-import { asOf } from '../../service/answers/fresh-query.ts';
+import { asOf, doubtsOf } from '../../service/answers/fresh-query.ts';
 import { isoTimes, parseDuration } from '../../service/format.ts';
 import { estimateReading } from '../../service/orders/order-cost.ts';
 import { parseRange } from '../../service/orders/order-requests.ts';
@@ -129,6 +129,7 @@ function registerTools(
       return {
         ...(await run(sql, rows)),
         as_of: at === null ? null : new Date(at).toISOString(),
+        ...doubtsOf(age?.lists ?? null),
         requests: age?.requests ?? 0,
       };
     },

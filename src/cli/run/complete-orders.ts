@@ -154,6 +154,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
   if (ids.length === 0) return;
   let isReported = false;
   let hasRead = false;
+  let lookAgainMs = LOOK_AGAIN_MS.first;
   for (;;) {
     if (signal.aborted) throw stopped(signal);
     const now = await readOrders(database.kysely, ids);
@@ -169,9 +170,13 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
       isReported = true;
     }
     await follow(reading, now, since);
-    await clock.sleep(SECOND, signal);
+    await clock.sleep(lookAgainMs, signal);
+    lookAgainMs = Math.min(2 * lookAgainMs, LOOK_AGAIN_MS.last);
   }
 }
+
+/** The pauses of who follows another process: a few rows are read within a second, and a list within minutes. */
+const LOOK_AGAIN_MS = { first: 100, last: SECOND };
 
 /** A service may start or stop while a command reads; its schedule waits at most this long to be picked up. */
 const LOOK_FOR_SERVICE_MS = 10 * SECOND;

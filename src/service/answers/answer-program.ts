@@ -5,7 +5,7 @@ import { isKind, SluiceError } from '../../errors.ts';
 import { parseDuration } from '../format.ts';
 import { MOST_REQUESTS } from '../orders/refresh.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { asOf, MOST_WAIT_S, unsettledIn } from './fresh-query.ts';
+import { asOf, doubtsOf, MOST_WAIT_S } from './fresh-query.ts';
 import type { RunQuery } from './queries.ts';
 
 const MOST_ROWS = 100_000;
@@ -38,6 +38,7 @@ export const programAnswer = z.object({
     .nullable()
     .describe('All that the query reads equals the source as of then; null where that is not known.'),
   unsettled: z.number().describe('Rows among them that may be gone, which is not proven yet.'),
+  quarantined: z.number().describe('Records among them in quarantine: they may be older, or lacking.'),
   requests: z.number().describe('Spent to make it fresh.'),
 });
 
@@ -86,7 +87,7 @@ export async function answerProgram(
       rows: result.rows,
       cut: result.isCut,
       asOf: at === null ? null : new Date(at).toISOString(),
-      unsettled: unsettledIn(age.lists),
+      ...doubtsOf(age.lists),
       requests: age.requests,
     });
   } catch (error) {

@@ -172,18 +172,21 @@ export function ageText({ lists, at, requests }: AnswerAge): string | null {
   const unread = lists.find(({ asOf }) => asOf === null);
   if (unread) return `${unread.resource} was not read in full yet, so this may lack rows${spent}.`;
   const oldest = oldestAmong(lists);
-  const unsettled = unsettledIn(lists);
+  const { unsettled, quarantined } = doubtsOf(lists);
+  const except = quarantined > 0 ? `, except ${plural(quarantined, 'record')} in quarantine` : '';
   const doubt = unsettled > 0 ? `; ${plural(unsettled, 'row')} may be gone, which is not proven yet` : '';
   const name = lists.length > 1 ? ` (${oldest?.resource})` : '';
-  return `As of ${shortDuration(at - (oldest?.asOf ?? at))} ago${name}${doubt}${spent}.`;
+  return `As of ${shortDuration(at - (oldest?.asOf ?? at))} ago${name}${except}${doubt}${spent}.`;
 }
 
 const oldestAmong = (lists: readonly ListRead[]): ListRead | undefined =>
   [...lists].sort((a, b) => (a.asOf ?? 0) - (b.asOf ?? 0))[0];
 
-/** Rows that the query reads of which it is not proven yet whether they are gone. */
-export const unsettledIn = (lists: readonly ListRead[] | null): number =>
-  (lists ?? []).reduce((sum, { unsettled }) => sum + unsettled, 0);
+/** Of what the query reads: rows of which it is not proven yet whether they are gone, and records that could not be read. */
+export const doubtsOf = (lists: readonly ListRead[] | null) => ({
+  unsettled: (lists ?? []).reduce((sum, each) => sum + each.unsettled, 0),
+  quarantined: (lists ?? []).reduce((sum, each) => sum + each.quarantined, 0),
+});
 
 /** As of when all that the query reads equals the source (epoch ms); null where that cannot be told. */
 export const asOf = ({ lists }: AnswerAge): number | null =>

@@ -19,6 +19,7 @@ import {
 } from '../../warehouse/reports/explain-query.ts';
 import { readEndedVersions, readStoredRow } from '../../warehouse/reports/stored-record.ts';
 import { countMissing } from '../../warehouse/rows/missing-rows.ts';
+import { countBad } from '../../warehouse/rows/quarantine.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { listRecent } from '../../warehouse/rows/stored-rows.ts';
 import { possibleKey } from '../../warehouse/rows/tables.ts';
@@ -57,6 +58,8 @@ export interface ListRead {
   readonly asOf: number | null;
   /** Rows of it, or parts that hold some, of which it is not proven yet whether they are gone. */
   readonly unsettled: number;
+  /** Records of it in quarantine: they may be older than that, or lacking. */
+  readonly quarantined: number;
   /** Requests that reading it again takes, as far as is known. */
   cost(): Promise<number>;
 }
@@ -227,8 +230,10 @@ async function ageOf(
     }
     unsettled += await countMissing(kysely, placeOf(resource), resource.table, condition);
   }
+  const keys = targets.flatMap(target => (target.by === 'one' ? target.key : []));
+  const quarantined = await countBad(kysely, placeOf(resource), keys.length === targets.length ? keys : null);
   const cost = async () => (await refreshCost({ database, timeZone }, resource, targets, now)).requests;
-  return { targets, cost, unsettled, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
+  return { targets, cost, unsettled, quarantined, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
 }
 
 /**

@@ -117,13 +117,18 @@ export async function resolveQuarantine(tx: Db, place: Place, keys: readonly str
       and (key = any(cast(${keys} as text[])) or ${noLongerShown(oldestOf(place))})`.execute(tx);
 }
 
-/** Whether the record is in quarantine and, as far as known, still shown by the source. SQL: the rule is an expression over the coverage. */
-export async function isQuarantined(db: Db, place: Place, key: string): Promise<boolean> {
-  const { source, resource } = place;
-  const { rows } =
-    await sql`select from sluice.quarantine q where source = ${source} and resource = ${resource} and key = ${key}
-    and resolved_at is null and not ${noLongerShown(oldestOf(place))}`.execute(db);
-  return rows.length > 0;
+/** Whether the record is in quarantine and, as far as known, still shown by the source. */
+export const isQuarantined = async (db: Db, place: Place, key: string): Promise<boolean> =>
+  (await countBad(db, place, [key])) > 0;
+
+/** Records in quarantine that the source still shows, as far as known: all, or those under these keys. SQL: the rule is an expression over the coverage. */
+export async function countBad(db: Db, place: Place, keys: readonly string[] | null): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine q
+    where source = ${place.source} and resource = ${place.resource} and resolved_at is null
+      and ${keys === null ? sql`true` : sql`key = any(cast(${keys} as text[]))`} and not ${noLongerShown(oldestOf(place))}`.execute(
+    db,
+  );
+  return rows[0]?.count ?? 0;
 }
 
 /** The record in quarantine under this key; null if there is none. */

@@ -81,6 +81,8 @@ test('an agent finds the tables, queries them, and learns how fresh and complete
         rows: rows.map(row => Object.values(row)),
         cut: false,
         as_of: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+        unsettled: 0,
+        quarantined: 0,
         requests: 0,
       });
       expect((await call('query', { sql: 'select * from invoices', rows: 3 })).value()).toMatchObject({ cut: true });
