@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { runLoop } from '../../src/engine/run/loop.ts';
+import { until } from '../cli/run-command.ts';
 import { withConsole } from './with-console.ts';
 import { lookAt, withPage } from './with-page.ts';
 
@@ -49,6 +51,43 @@ test('a question of the cookbook is answered with one click, as table, chart and
         await page.getByRole('heading', { name: /^1 row in/ }).waitFor();
         expect(await page.getByRole('textbox').inputValue()).toBe('select count(*) from invoices');
       });
+    },
+    { reads: true },
+  );
+});
+
+test('a query that may be no older than now is answered once that was read again, and one that takes too much is refused', async () => {
+  await withConsole(
+    async ({ url, database, sandbox, engine }) => {
+      const [row] = [...sandbox.rows('invoices')].slice(-80);
+      if (!row) throw new Error('too few invoices');
+      sandbox.update('invoices', row.id, { notes: 'edited' });
+      const ask = async (page: Parameters<Parameters<typeof withPage>[0]>[0], query: string) => {
+        await page.goto(`${url}/sql`);
+        await page.getByLabel('Query').fill(query);
+        await page.getByLabel('At most so old').selectOption('now');
+        await page.getByRole('button', { name: 'Run', exact: true }).click();
+      };
+      const readWhatIsAsked = async () => {
+        const orders = () => database.query('select from sluice.orders where state = $1', ['waiting']);
+        await until(async () => (await orders()).rows.length > 0);
+        await runLoop(engine, { orders: () => true, slots: false }, new AbortController().signal);
+      };
+      await lookAt(`${url}/sql`, 'sql-fresh', async page => {
+        await Promise.all([
+          ask(page, `select notes from invoices where customer_id = ${row.customer_id} and id = ${row.id}`),
+          readWhatIsAsked(),
+        ]);
+        await page.getByRole('heading', { name: /^1 row in/ }).waitFor();
+        await page.getByText(/^As of \d+ m?s ago; \d requests?\.$/).waitFor();
+        await page.getByText('edited', { exact: true }).waitFor();
+      });
+      const before = sandbox.stats.total;
+      const query = 'select (select count(*) from transactions), (select count(*) from invoices)';
+      const body = new URLSearchParams({ query, age: 'now', do: 'run' });
+      const refused = await fetch(`${url}/sql`, { method: 'POST', headers: { origin: url }, body });
+      expect([refused.status, await refused.text()]).toEqual([422, expect.stringContaining('None was sent.')]);
+      expect(sandbox.stats.total).toBe(before);
     },
     { reads: true },
   );

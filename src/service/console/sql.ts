@@ -50,7 +50,7 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
 const sourceOf = (parts: ConsoleParts, name: string | undefined) => sourceNamed(parts, name) ?? parts.sources[0];
 
 /** How old an answer may be. */
-const AGES = { any: null, '1 minute': MINUTE, '5 minutes': 5 * MINUTE, '1 hour': HOUR } as const;
+const AGES = { any: null, now: 0, '1 minute': MINUTE, '5 minutes': 5 * MINUTE, '1 hour': HOUR } as const;
 
 function freshnessOf(age = 'any'): Freshness | null {
   const maxAgeMs = Object.hasOwn(AGES, age) ? AGES[age as keyof typeof AGES] : null;
