@@ -3,7 +3,8 @@
 //   npx tsx bench/fresh-answers.ts [medium|large] [--queries 1000] [--at-once 4] [--latency 300] [--page 100|1000]
 //     [--times 1000] [--window 60] [--seed 1] [--json]
 // The source answers after --latency ms. It allows 1000 requests in --window seconds, so that many questions take little time.
-// --times: so many times as many changes as in `bench/freshness.ts`. Needs `npm run build`.
+// --times: so many times as many changes as in `bench/freshness.ts`. Needs `npm run build`. "read": answers for which something
+// was read again; of these, how many took up to 3 requests, the most, the sum in pages that their rows fill, and their time.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -163,18 +164,22 @@ function report(): void {
   const kinds = KINDS.map(([kind]) => {
     const ofKind = asked.filter(({ question }) => question.kind === kind);
     const count = (outcome: Asked['outcome']) => ofKind.filter(each => each.outcome === outcome).length;
-    const fresh = ofKind.filter(({ outcome, requests }) => outcome === 'answered' && requests > 0);
-    const times = fresh.map(({ from, to }) => to - from).sort((a, b) => a - b);
+    const again = ofKind.filter(({ outcome, requests }) => outcome === 'answered' && requests > 0);
+    const times = again.map(({ from, to }) => to - from).sort((a, b) => a - b);
+    const sum = (of: (each: Asked) => number) => again.reduce((total, each) => total + of(each), 0);
     return {
       kind,
-      questions: ofKind.length,
+      asked: ofKind.length,
       answered: count('answered'),
       refused: count('refused'),
       limited: count('limited'),
       failed: count('failed'),
-      readAgain: fresh.length,
-      fewRequests: fresh.filter(({ requests }) => requests <= FEW).length / fresh.length,
-      mostRequests: Math.max(...fresh.map(({ requests }) => requests)),
+      readAgain: again.length,
+      fewRequests: again.filter(({ requests }) => requests <= FEW).length / again.length,
+      mostRequests: Math.max(...again.map(({ requests }) => requests)),
+      // Compared with the pages that the rows of the answers fill.
+      timesLeast:
+        sum(({ requests }) => requests) / sum(({ rows }) => Math.max(Math.ceil(rows.length / Number(given.page)), 1)),
       medianMs: times[Math.floor(times.length / 2)] ?? Number.NaN,
       ms95: times[Math.floor(times.length * 0.95)] ?? Number.NaN,
     };
@@ -183,26 +188,15 @@ function report(): void {
   print({
     json: given.json,
     document: { kinds, changes, requests: { total, rejected, maxInWindow }, problems },
-    head: [
-      'question',
-      'asked',
-      'answered',
-      'refused',
-      'limit',
-      'failed',
-      'read again',
-      `to ${FEW} requests`,
-      'most',
-      'median',
-      '95%',
-    ],
+    head: 'question,asked,answered,refused,limit,failed,read,to 3,most,x least,median,95%'.split(','),
     rows: kinds.map(each => [
       each.kind,
-      ...[each.questions, each.answered, each.refused, each.limited, each.failed, each.readAgain].map(n => figure(n)),
-      `${figure(100 * each.fewRequests, 1)} %`,
+      ...[each.asked, each.answered, each.refused, each.limited, each.failed, each.readAgain].map(n => figure(n)),
+      `${figure(100 * each.fewRequests)}%`,
       figure(each.mostRequests),
-      `${figure(each.medianMs)} ms`,
-      `${figure(each.ms95)} ms`,
+      figure(each.timesLeast, 2),
+      `${figure(each.medianMs / SECOND, 1)} s`,
+      `${figure(each.ms95 / SECOND, 1)} s`,
     ]),
   });
   if (given.json) return;
