@@ -276,6 +276,6 @@ function replayTargeted(
     return isDeleted({ key, value: slice.value, lacks }, UNCOVERED, list().strategy);
   });
   apply(deletesOf(deleted));
-  const days = script.take<string[]>('valuesOf') ?? [];
-  apply(coversOf(dueAfterLeaving(list(), slice, at, { keys, days })));
+  const days = (script.take<string[]>('valuesOf') ?? []).map(day => ({ by: 'date', from: day, to: day }) as const);
+  apply(coversOf(dueAfterLeaving(list(), slice, { at }, { keys, days })));
 }

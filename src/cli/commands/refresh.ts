@@ -6,13 +6,13 @@ import { parseSlice, sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, durationText, plural } from '../../service/format.ts';
 import {
+  doubtsAfter,
   MOST_REQUESTS,
   type Named,
   namedText,
   refreshCost,
   refuseIfTooMuch,
   targetsFor,
-  unsettledRows,
 } from '../../service/orders/refresh.ts';
 import { type RecordStory, readStory, recordVerdict } from '../../service/record/record-story.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -83,7 +83,7 @@ async function refresh(session: Session, name: string, keys: string[], options: 
 async function showRefresh(
   { terminal, settings }: Session,
   database: Database,
-  list: Parameters<typeof unsettledRows>[1],
+  list: Parameters<typeof doubtsAfter>[1],
   read: ReadResult,
 ): Promise<ExitCode> {
   const { timeZone } = settings.single;
@@ -92,14 +92,14 @@ async function showRefresh(
   const { order } = result;
   const summary = summarise(result);
   const error = failuresOf([summary], read.failed);
-  const unsettled = await unsettledRows(database, list, order);
+  const { unsettled, quarantined } = await doubtsAfter(database, list, order);
   const at = await databaseNow(database);
   const keys = order.targets.map(parseSlice).flatMap(target => (target.by === 'one' ? target.key : []));
   const stories: RecordStory[] = [];
   for (const key of keys) stories.push(await readStory(database, list, key));
   const records = stories.map(story => ({ key: story.key, state: story.state, ...recordVerdict(story, at) }));
   const areFound = records.every(({ state }) => state === 'stored' || state === 'deleted');
-  const equal = error === null && unsettled === 0 && areFound;
+  const equal = error === null && unsettled === 0 && quarantined === 0 && areFound;
   const { order: id, new: inserted, changed, deleted, seconds } = summary;
   const spent = { requests: summary.requests, new: inserted, changed, deleted, seconds };
   terminal.show(
@@ -110,6 +110,7 @@ async function showRefresh(
       asOf: order.createdAt,
       ...spent,
       unsettled,
+      quarantined,
       records,
       ...(error ? { error } : {}),
     },
@@ -133,5 +134,7 @@ async function showRefresh(
     terminal.note(
       `${plural(unsettled, 'row')} may be gone, which is not proven yet. To see why: sluice why ${list.name} <key>. The next sync settles it.`,
     );
+  if (quarantined > 0 && !error)
+    terminal.note(`${plural(quarantined, 'record')} could not be read. To see why: sluice quarantine`);
   return equal ? 0 : error ? exitCodeOf(error, read) : 1;
 }

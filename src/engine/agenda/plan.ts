@@ -1,4 +1,5 @@
 import { DAY, stampMs } from '../../clock.ts';
+import type { MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { foundAbsentAt, type List, partition, watched } from '../coverage/list.ts';
 import { confirmsByWatched } from '../coverage/targeted.ts';
 import { mayBeAbsent, slicingOf } from '../job.ts';
@@ -90,13 +91,23 @@ function planRefresh(facts: PlanFacts): Next {
   if (best) return best;
   if (due.length > 0 || list.reading.size > 0) return 'blocked';
   if (wish.state.failure) return 'done';
-  const gone = missing.filter(row => stampMs(row.since) >= wish.since || isNamed(targets, parseSlice(row.slice)));
+  const gone = missing.filter(row => stampMs(row.since) >= wish.since || isAbout(list, targets, row));
   return confirmRow({ ...facts, missing: gone }) ?? 'done';
 }
 
 /** Whether a slice may hold rows of the days or ids that a refresh names. A list that is cut in another way holds them anywhere. */
 export const isNamed = (targets: readonly Slice[], slice: Slice): boolean =>
   targets.some(target => isRange(target) && (slice.by !== target.by || overlap(slice, target)));
+
+/** Whether a missing row lies in what a refresh names. */
+export const isAbout = ({ strategy }: List, targets: readonly Slice[], row: MissingRow): boolean =>
+  isNamed(targets, parseSlice(row.slice)) ||
+  targets.some(target => {
+    if (target.by === 'one') return target.key === row.key;
+    if (target.by !== 'value') return false;
+    const isRelated = target.field === strategy.relatedBy && target.value === row.value;
+    return isRelated || (row.watched != null && sliceText(row.watched) === sliceText(target));
+  });
 
 const isRange = ({ by }: Slice): boolean => by === 'date' || by === 'id';
 

@@ -78,7 +78,12 @@ export async function concludeProven(
     const again =
       slices.length > 0
         ? dueAgain(resourceIn(effects), slice, askAgainAt)
-        : dueAfterLeaving(resourceIn(effects), slice, askAgainAt, { keys: recent, days: [] });
+        : dueAfterLeaving(
+            resourceIn(effects),
+            slice,
+            { at: stampMs(startedAt), dueAt: askAgainAt },
+            { keys: recent, days: [] },
+          );
     changeCoverage(effects, again);
     const due = (again.put ?? []).map(part => sliceText(part.slice));
     effects.events.push([task, { kind: 'just lacked', slices: due, rows: recent }]);

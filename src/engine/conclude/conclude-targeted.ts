@@ -1,13 +1,14 @@
 import { stampMs } from '../../clock.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
+import { windowsOf } from '../../warehouse/rows/row-windows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { countsAfterCover, isBeforeCover } from '../coverage/hidden-rows.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
 import { placeOf, type Resource } from '../resource.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
+import { type DateSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { lackClaims } from './claims.ts';
 import type { Ended, Written } from './ended.ts';
 import { remove } from './remove-rows.ts';
@@ -54,7 +55,8 @@ export async function concludeTargeted(
       if (windowsHoldAll || isBefore) await settleCovered(tx, effects, task, counts, windowsHoldAll ? null : total);
     }
   }
-  if (left !== null && left.askAgainAt !== null) await dueLater(tx, effects, slice, left.recent, left.askAgainAt);
+  if (left !== null && left.askAgainAt !== null)
+    await dueLater(tx, effects, slice, left.recent, { at, dueAt: left.askAgainAt });
   if (lacked.length === 0) return;
   const keys = lacked.map(({ key }) => key);
   const before = await missingAmong(tx, placeOf(resource), keys);
@@ -71,22 +73,29 @@ export async function concludeTargeted(
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // Whether the list shows what only this one lacked counts once answers no longer lag behind.
-  await dueLater(tx, effects, slice, keys, hidden.length > 0 ? at + resource.lagMs + 1 : at);
+  await dueLater(tx, effects, slice, keys, { at, dueAt: hidden.length > 0 ? at + resource.lagMs + 1 : at });
 }
 
-/** Rows that left a slice may have a new value: the parts that may hold them are due at `at` (epoch ms). */
+/** Rows that left a slice may have a new value: the parts that may hold them are due. */
 async function dueLater(
   tx: Transaction,
   effects: TransactionEffects,
   slice: Slice,
   keys: readonly string[],
-  at: number,
-) {
+  when: { readonly at: number; readonly dueAt: number },
+): Promise<void> {
   const resource = resourceIn(effects);
-  const days = resource.dates
-    ? await valuesOf(tx, resource.table, resource.dates.field, keys)
-    : new Map<string, string>();
-  changeCoverage(effects, dueAfterLeaving(resource, slice, at, { keys, days: [...days.values()] }));
+  const days = resource.dates ? await daysOf(tx, resource, keys) : [];
+  changeCoverage(effects, dueAfterLeaving(resource, slice, when, { keys, days }));
+}
+
+/** The day of each row, or the days that returned it where it shows none. */
+async function daysOf(tx: Transaction, resource: Resource, keys: readonly string[]): Promise<DateSlice[]> {
+  const { table, dates, strategy } = resource;
+  const shown = await valuesOf(tx, table, dates?.field ?? '', keys);
+  const days = [...shown.values()].map((day): DateSlice => ({ by: 'date', from: day, to: day }));
+  const hidden = strategy.membership === 'window' ? keys.filter(key => !shown.has(key)) : [];
+  return hidden.length === 0 ? days : [...days, ...(await windowsOf(tx, placeOf(resource), hidden))];
 }
 
 /** Without a row that no slice was found to lack, the list of related rows proves nothing: it may show only a part of them, such as the latest. */

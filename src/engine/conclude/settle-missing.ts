@@ -110,7 +110,8 @@ export async function settleLacked(
       ...row,
       unread: unread.has(row.key),
     }));
-    const list = { ...UNCOVERED, unfilteredSince: unfilteredSince(resource) };
+    // Until the first answer of a loop, the list may show without a count what windows leave out.
+    const list = { ...UNCOVERED, unfilteredSince: resource.total === undefined ? 0 : unfilteredSince(resource) };
     const deleted = claims.filter(row => isDeleted(row, list, resource.strategy)).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }

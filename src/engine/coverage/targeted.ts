@@ -1,8 +1,7 @@
 import { stampMs } from '../../clock.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
-import { type Day, holds } from '../slices/date-windows.ts';
 import { holdsId } from '../slices/id-ranges.ts';
-import { type Slice, sliceText } from '../slices/slice.ts';
+import { type DateSlice, overlap, type Slice, sliceText } from '../slices/slice.ts';
 import { type List, newestEnd, pageSize, partition, watched } from './list.ts';
 import { type CoverageChange, learnSince } from './prove.ts';
 
@@ -48,24 +47,27 @@ export function readTargeted(
 }
 
 /**
- * Rows left a targeted slice at `at`, each with its date (`days`), where it has one: the parts that may hold them, and were not proven since,
- * are due. The targeted slice has shown these changes; that a part shows them again says nothing of how often the part itself does.
+ * Rows left a targeted slice that was read at `at`, each with its day, or the days that showed it (`days`): the parts that may hold them, and were not
+ * proven since `dueAt`, are due then. What is due later than `at` already stays so, or repeated readings would put it off for ever. The targeted
+ * slice has shown these changes; that a part shows them again says nothing of how often the part itself does.
  */
 export function dueAfterLeaving(
   list: List,
   slice: Slice,
-  at: number,
-  left: { readonly keys: readonly string[]; readonly days: readonly Day[] },
+  { at, dueAt = at }: { readonly at: number; readonly dueAt?: number | undefined },
+  left: { readonly keys: readonly string[]; readonly days: readonly DateSlice[] },
 ): Partial<CoverageChange> {
   const leftFrom = (part: Slice): number => {
-    if (part.by === 'date') return left.days.filter(day => holds(part, day)).length;
+    if (part.by === 'date') return left.days.filter(days => overlap(part, days)).length;
     if (part.by === 'id') return left.keys.filter(key => holdsId(part, key)).length;
     return part.by === 'whole' ? left.keys.length : 0;
   };
   const dueReason = `a row left ${sliceText(slice)}`;
   const put = partition(list).flatMap(entry => {
-    const count = (entry.provenAt ?? 0) < at ? leftFrom(entry.slice) : 0;
-    return count > 0 ? [{ ...entry, changed: entry.changed - count, dueSince: at, dueReason }] : [];
+    const count = (entry.provenAt ?? 0) < dueAt ? leftFrom(entry.slice) : 0;
+    if (count === 0) return [];
+    const dueSince = (entry.dueSince ?? 0) > at ? entry.dueSince : dueAt;
+    return [{ ...entry, changed: entry.changed - count, dueSince, dueReason }];
   });
   return { put };
 }

@@ -5,7 +5,7 @@ import { distinctRows, fullLength, hasMoreRowsThan, isFull, keepsOwnSize } from 
 import type { SourceProfile } from './source-profile.ts';
 
 /** No source's pages are shorter than the default that its document names. */
-const LEAST_PAGE = 20;
+export const LEAST_PAGE = 20;
 
 export interface PageObservationContext {
   /** The field that holds a row's id. */

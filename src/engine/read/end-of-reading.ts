@@ -1,9 +1,10 @@
 import type { Reading, ReadingContext, ReadingOutcome } from '../../source/paging/stable-reading.ts';
 import { mostAlone, mostUncounted } from '../coverage/uncounted.ts';
 import { mayBeCutByWeight, type Weight } from '../profile/answer-weight.ts';
+import { LEAST_PAGE } from '../profile/observe-page.ts';
 import { isIdOrdered, isSingleBody } from '../profile/strategy.ts';
 import { isContentKeyed, type Resource } from '../resource.ts';
-import { type DateSlice, sliceText } from '../slices/slice.ts';
+import { type DateSlice, type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { mayBeCut } from './answer/observe-answer.ts';
 import { daysAsked } from './answer/observe-list.ts';
@@ -20,9 +21,9 @@ export function contextOf(
   weight: Weight | null,
 ): ReadingContext {
   return {
-    isSingleBody: isSingleBody(resource.profile),
+    isSingleBody: isSingleBody(resource.profile) && !mayTurnPages(resource, plan.slice, answer),
     looksCut: answer !== null && mayBeCut(resource, answer, plan.slice),
-    fullPage: fullPage(resource, reading.limit),
+    fullPage: shortestFullPage(resource, reading.limit),
     mayLackIds: isContentKeyed(resource.table),
     canCut: plan.cut !== undefined,
     isIdOrdered: isIdOrdered(resource.profile),
@@ -30,6 +31,23 @@ export function contextOf(
     mostBelieved: plan.slice.by === 'date' && !plan.measures ? mostOf(resource, plan, plan.slice, weight) : null,
   };
 }
+
+/**
+ * Whether a list that ignored the page number may turn pages by now: its one page has come again where that was its last. Longer than ever, or as long
+ * as a page, the page behind tells.
+ */
+function mayTurnPages({ profile, entries }: Resource, slice: Slice, answer: PageAnswer | null): boolean {
+  if (answer?.page !== 1) return false;
+  const rows = answer.rows.length;
+  const before = entries.get(sliceText(slice))?.rows ?? null;
+  return (profile.pageSize !== null && rows >= profile.pageSize) || (before !== null && rows > before);
+}
+
+/** Rows of a page that may be full. While rows are missing, it may be as short as any source's: a count that is kept for long would end the list. */
+const shortestFullPage = (resource: Resource, limit: number): number =>
+  resource.holdsMissing && resource.profile.pageSize === null
+    ? Math.min(fullPage(resource, limit), LEAST_PAGE)
+    : fullPage(resource, limit);
 
 /** Rows that are believed without a count. */
 function mostOf(resource: Resource, plan: PageReading, slice: DateSlice, weight: Weight | null): number {

@@ -1,3 +1,4 @@
+import { stampMs } from '../../clock.ts';
 import { MAX_PAGES } from '../../source/paging/page-count.ts';
 import {
   endPass,
@@ -15,7 +16,7 @@ import type { Observation } from '../profile/observation.ts';
 import { isDistrust, narrows } from '../profile/observe-filter.ts';
 import { isSingleBody } from '../profile/strategy.ts';
 import type { Resource } from '../resource.ts';
-import { sliceText } from '../slices/slice.ts';
+import { type Slice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { type EqualRows, heldKeys, NO_EQUALS, type PageOfPass, takeEquals } from './answer/equal-rows.ts';
 import { recalled } from './answer/known-rows.ts';
@@ -57,8 +58,7 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
   const isProof = slice.by === 'date' || slice.by === 'whole';
   const known = isProof && !plan.measures ? await reader.recall(resource, slice, query) : null;
   const question: ListQuery = { reader, task, slice, query, known };
-  const stored = task.reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
-  let progress = beginReading(firstLimit(reader, resource), stored);
+  let progress = beginReading(firstLimit(reader, resource), positionOf(task, slice));
   for (;;) {
     const pages = pagesToRead(progress.reading);
     const { pass } = progress.reading.pager;
@@ -82,6 +82,17 @@ export async function* readPages(reader: Reader, task: Task, plan: PageReading):
     yield { resource, task, slice, rows: [], bad: [], requests: 0, release: () => undefined, end };
     return;
   }
+}
+
+/**
+ * Where a reading of the slice continues. What was half read before somebody asked for it, or a hint pointed to it, may have changed since: a part of the
+ * list is proven as of then only, and read again, but a targeted slice is read from its first page.
+ */
+function positionOf({ resource, reportOnly, kind, since }: Task, slice: Slice) {
+  const stored = reportOnly ? undefined : resource.cursor.readings[sliceText(slice)];
+  const isTargeted = slice.by === 'value' || slice.by === 'newest';
+  const isOld = (kind === 'refresh' || kind === 'hint') && stampMs(stored?.startedAt ?? '') < since;
+  return isTargeted && isOld ? undefined : stored;
 }
 
 const beginReading = (limit: number, stored?: Parameters<typeof startReading>[1]): ReadSoFar => ({

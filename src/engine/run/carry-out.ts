@@ -22,7 +22,7 @@ import { readingTasks } from './long-wait.ts';
 import { doubtOf, isAbsent } from './next/task-act.ts';
 import { launchReading } from './readings/launch-reading.ts';
 import type { Act } from './state.ts';
-import { cutList } from './tasks/cut-list.ts';
+import { cutList, pointedTo } from './tasks/cut-list.ts';
 import { endTask } from './tasks/end-task.ts';
 
 /** A list that makes so many questions in a row fail does not answer. */
@@ -192,7 +192,7 @@ async function cutAnew(loop: Loop, resource: Resource, now: number): Promise<voi
   const { engine, committer, agenda } = loop;
   agenda?.memory.cutAt.set(resource.name, now);
   await lookForMissing(loop, resource);
-  const cut = await cutList(engine, resource, now);
+  const cut = await cutList(engine, resource, now, { pointedTo: pointedTo(loop, resource) });
   if (cut !== null) await committer.change(resource, cut);
 }
 

@@ -39,6 +39,7 @@ export const programAnswer = z.object({
     .describe('All that the query reads equals the source as of then; null where that is not known.'),
   unsettled: z.number().describe('Rows among them that may be gone, which is not proven yet.'),
   quarantined: z.number().describe('Records among them in quarantine: they may be older, or lacking.'),
+  held: z.number().describe('Rows among them with values that are kept although the source shows none.'),
   requests: z.number().describe('Spent to make it fresh.'),
 });
 

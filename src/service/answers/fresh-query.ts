@@ -53,22 +53,25 @@ export async function answerAge(
     });
   const notBefore = begun - freshness.maxAgeMs;
   const isOld = ({ asOf, unsettled }: ListRead) => (asOf ?? 0) < notBefore || unsettled > 0;
+  const until = performance.now() + freshness.waitMs;
   let requests = 0;
   for (let turn = 1; ; turn++) {
     const old = lists.filter(isOld);
     const [first] = old;
     if (first === undefined) return { lists, at: await databaseNow(place.database), requests };
-    // An equal order may have been under way, which began too early. What is not proven by now takes longer.
-    if (turn > MOST_TURNS || (turn > 1 && old.some(({ unsettled }) => unsettled > 0))) throw stillOld(first, notBefore);
+    // An equal order may have been under way, which began too early. What two readings do not settle takes longer.
+    const doubted = old.find(({ unsettled }) => unsettled > 0);
+    if (turn > MOST_TURNS || (turn > 2 && doubted)) throw stillOld(doubted ?? first, notBefore);
     const costs = new Map<ListRead, number>();
     for (const list of old) costs.set(list, await list.cost());
     refuse(costs, freshness, begun, requests);
     const bySource = [...groupBy(old, ({ source }) => source)];
     for (const [source, ofSource] of bySource) {
       const cost = ofSource.reduce((sum, list) => sum + (costs.get(list) ?? 0), 0);
-      await refuseToWait(source, cost, freshness.waitMs, begun);
+      await refuseToWait(source, cost, freshness.waitMs, begun, requests);
     }
-    for (const [source, ofSource] of bySource) requests += await carryOut(place, source, ofSource, freshness.waitMs);
+    for (const [source, ofSource] of bySource)
+      requests += await carryOut(place, source, ofSource, { waitMs: freshness.waitMs, until });
     lists = (await listsRead(place, query)) ?? [];
   }
 }
@@ -83,71 +86,83 @@ function refuse(
   now: number,
   spent: number,
 ): void {
+  const kind = spent === 0 ? 'usage' : 'failed';
   const old = [...costs.keys()];
   const unread = old.find(({ asOf }) => asOf === null);
   if (unread)
-    throw new SluiceError('usage', `${unread.resource} was not read in full yet, so no answer from it is complete.`, {
-      next: `Read it first: sluice sync ${unread.resource}`,
+    throw new SluiceError(kind, `${whyUnread(unread)}, so no answer from it is complete.`, {
+      next: unread.isOpen
+        ? 'Ask for records by id, or without --max-age.'
+        : `Read it first: sluice sync ${unread.resource}`,
     });
   const requests = [...costs.values()].reduce((sum, cost) => sum + cost, 0);
   if (spent + requests <= mostRequests) return;
   const oldest = oldestAmong(old);
   const what = old.map(({ resource, targets }) => `${resource} (${targets.map(namedText).join(', ')})`).join(' and ');
   const age = shortDuration(now - (oldest?.asOf ?? now));
-  const sent = spent === 0 ? 'None was sent.' : `${plural(spent, 'request')} did not suffice.`;
   throw new SluiceError(
-    spent === 0 ? 'usage' : 'failed',
-    `The answer is ${age} old. To make it ${shortDuration(maxAgeMs)} old at most, ${what} must be read again: about ${plural(requests, 'request')}, and at most ${mostRequests} are allowed. ${sent}`,
+    kind,
+    `The answer is ${age} old. To make it ${shortDuration(maxAgeMs)} old at most, ${what} must be read again: about ${plural(requests, 'request')}, and at most ${mostRequests} are allowed. ${sentText(spent)}`,
     {
       next: `Ask for less: records by id, a customer (customer_id = 17) or days (date >= '2025-03-01'). Or allow ${spent + requests} requests (--max-requests; maxRequests in POST /query).`,
     },
   );
 }
 
+const sentText = (spent: number): string =>
+  spent === 0 ? 'None was sent.' : `${plural(spent, 'request')} did not suffice.`;
+
 /** Kind `quota` where the request limit does not pay for the readings soon enough. */
-async function refuseToWait(source: QuerySource, requests: number, waitMs: number, now: number): Promise<void> {
+async function refuseToWait(
+  source: QuerySource,
+  requests: number,
+  waitMs: number,
+  now: number,
+  spent: number,
+): Promise<void> {
   const usage = await source.usage();
   if (usage === null) return;
   const waits = requests > usage.free ? finishTime(requests - usage.free, paceOf(source.rules, usage), now) - now : 0;
   if (waits <= waitMs) return;
   throw new SluiceError(
     'quota',
-    `Reading it again takes about ${plural(requests, 'request')}, ${usage.free} of the limit are left, and the others are free in about ${durationText(waits / SECOND)}. None was sent.`,
+    `Reading it again takes about ${plural(requests, 'request')}, ${usage.free} of the limit are left, and the others are free in about ${durationText(waits / SECOND)}. ${sentText(spent)}`,
     { next: `Accept an older answer (--max-age), or wait for it: --wait ${Math.ceil(waits / SECOND)}.` },
   );
 }
 
-/** Has the lists read again, and returns the requests that this took. Orders that do not end in time are cancelled. */
+/** Has the lists read again, and returns the requests that this took. What was ordered for this query and does not end in time is cancelled. */
 async function carryOut(
   { database, signal, complete }: QueryPlace & { readonly complete: Complete },
   source: QuerySource,
   old: readonly ListRead[],
-  waitMs: number,
+  { waitMs, until }: { readonly waitMs: number; readonly until: number },
 ): Promise<number> {
+  const since = await databaseNow(database);
   const orders: Order[] = [];
   for (const { resource, targets } of old)
     orders.push(
       await placeOrder(database, source.name, { resource, kind: 'refresh', targets: targets.map(sliceText) }),
     );
-  const late = AbortSignal.timeout(waitMs);
+  const late = AbortSignal.timeout(Math.max(Math.ceil(until - performance.now()), 1));
   try {
     await withAnySignal([signal, late], ended => complete(source, orders, ended.signal));
   } catch (error) {
-    for (const order of orders) await changeOrder(database, order, 'cancel');
+    // Others may wait for an equal order that was open before.
+    for (const order of orders) if (order.createdAt >= since) await changeOrder(database, order, 'cancel');
     if (!late.aborted || signal.aborted) throw error;
   }
   const ended = await readOrders(
     database.kysely,
     orders.map(({ id }) => id),
   );
-  const failed = ended.find(({ state }) => state !== 'done');
+  // What others cancelled is ordered again.
+  const failed = ended.find(({ state }) => state !== 'done' && (late.aborted || state !== 'cancelled'));
   if (failed && late.aborted)
     throw new SluiceError(
       'failed',
       `${failed.resource} was not read within ${durationText(waitMs / SECOND)}, so there is no answer.`,
-      {
-        next: 'What was read is kept. To wait longer: --wait <seconds>.',
-      },
+      { next: 'What was read is kept. To wait longer: --wait <seconds>.' },
     );
   if (failed)
     throw new SluiceError('failed', `${failed.resource} could not be read: ${failed.reason ?? failed.state}`, {
@@ -165,15 +180,22 @@ const stillOld = ({ resource, unsettled, asOf }: ListRead, notBefore: number): S
     { next: 'The next sync settles it. Without --max-age the query answers from what is stored.' },
   );
 
+const whyUnread = ({ resource, isOpen }: ListRead): string =>
+  isOpen ? `${resource} may hold more rows than the source shows` : `${resource} was not read in full yet`;
+
 /** `As of 40 s ago`, with the list that was compared longest ago; null where the query reads none. */
 export function ageText({ lists, at, requests }: AnswerAge): string | null {
   if (lists === null || lists.length === 0) return null;
   const spent = requests > 0 ? `; ${plural(requests, 'request')}` : '';
   const unread = lists.find(({ asOf }) => asOf === null);
-  if (unread) return `${unread.resource} was not read in full yet, so this may lack rows${spent}.`;
+  if (unread) return `${whyUnread(unread)}, so this may lack rows${spent}.`;
   const oldest = oldestAmong(lists);
-  const { unsettled, quarantined } = doubtsOf(lists);
-  const except = quarantined > 0 ? `, except ${plural(quarantined, 'record')} in quarantine` : '';
+  const { unsettled, quarantined, held } = doubtsOf(lists);
+  const excepted = [
+    quarantined > 0 ? `${plural(quarantined, 'record')} in quarantine` : [],
+    held > 0 ? `held values of ${plural(held, 'row')}` : [],
+  ].flat();
+  const except = excepted.length > 0 ? `, except ${excepted.join(' and ')}` : '';
   const doubt = unsettled > 0 ? `; ${plural(unsettled, 'row')} may be gone, which is not proven yet` : '';
   const name = lists.length > 1 ? ` (${oldest?.resource})` : '';
   return `As of ${shortDuration(at - (oldest?.asOf ?? at))} ago${name}${except}${doubt}${spent}.`;
@@ -182,10 +204,14 @@ export function ageText({ lists, at, requests }: AnswerAge): string | null {
 const oldestAmong = (lists: readonly ListRead[]): ListRead | undefined =>
   [...lists].sort((a, b) => (a.asOf ?? 0) - (b.asOf ?? 0))[0];
 
-/** Of what the query reads: rows of which it is not proven yet whether they are gone, and records that could not be read. */
+/**
+ * Of what the query reads: rows of which it is not proven yet whether they are gone, records that could not be read, and rows with values that are kept
+ * although the source shows none.
+ */
 export const doubtsOf = (lists: readonly ListRead[] | null) => ({
   unsettled: (lists ?? []).reduce((sum, each) => sum + each.unsettled, 0),
   quarantined: (lists ?? []).reduce((sum, each) => sum + each.quarantined, 0),
+  held: (lists ?? []).reduce((sum, each) => sum + each.held, 0),
 });
 
 /** As of when all that the query reads equals the source (epoch ms); null where that cannot be told. */

@@ -1,5 +1,7 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Usage } from '../../budget/ledger/usage.ts';
 import { isNamed } from '../../engine/agenda/plan.ts';
+import { membersOf } from '../../engine/conclude/settle-missing.ts';
 import { oldestOf, partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
 import { declareTable } from '../../engine/records/declare-table.ts';
@@ -18,17 +20,18 @@ import {
   type TableRead,
 } from '../../warehouse/reports/explain-query.ts';
 import { readEndedVersions, readStoredRow } from '../../warehouse/reports/stored-record.ts';
+import { countHeld } from '../../warehouse/rows/held-values.ts';
 import { countMissing } from '../../warehouse/rows/missing-rows.ts';
 import { countBad } from '../../warehouse/rows/quarantine.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
-import { listRecent } from '../../warehouse/rows/stored-rows.ts';
+import { countEach } from '../../warehouse/rows/stored-rows.ts';
 import { possibleKey } from '../../warehouse/rows/tables.ts';
 import { refreshCost, valueFields } from '../orders/refresh.ts';
 import { partsOfRow } from '../record/record-story.ts';
 import type { ServedSource } from '../status/served-source.ts';
 
 /** A source whose tables a query may read. */
-export interface QuerySource extends Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'rules' | 'lagMs'> {
+export interface QuerySource extends Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'rules'> {
   /** Null where its key is not set. */
   usage(): Promise<Usage | null>;
 }
@@ -54,12 +57,16 @@ export interface ListRead {
   readonly resource: string;
   /** What it reads of it. */
   readonly targets: readonly Slice[];
-  /** As of when that equals the source (epoch ms); null where it was never read in full. */
+  /** As of when that equals the source (epoch ms); null where it was never read in full, or `isOpen`. */
   readonly asOf: number | null;
+  /** The source may hold more of it than it shows. */
+  readonly isOpen: boolean;
   /** Rows of it, or parts that hold some, of which it is not proven yet whether they are gone. */
   readonly unsettled: number;
   /** Records of it in quarantine: they may be older than that, or lacking. */
   readonly quarantined: number;
+  /** Stored values of it that are kept although the source shows none. */
+  readonly held: number;
   /** Requests that reading it again takes, as far as is known. */
   cost(): Promise<number>;
 }
@@ -72,7 +79,7 @@ export async function listsRead(place: QueryPlace, query: Query): Promise<readon
   const now = await databaseNow(database);
   const lists: ListRead[] = [];
   for (const source of sources) {
-    for (const [name, reads] of readsOf(plan, source, query.schema)) {
+    for (const [name, reads] of readsOf(plan, source)) {
       const job = source.jobs.get(name) as Job;
       const resource = await openResource(database.kysely, { source: source.name, schema: source.schema, name, job });
       const targets = new Map<string, Slice>();
@@ -94,11 +101,7 @@ const historyOf = ({ conditions }: TableRead): string | undefined =>
 type ReadOfList = Pick<TableRead, 'table' | 'conditions'>;
 
 /** What a plan reads of each list of a source; all of all lists where that cannot be seen. */
-function readsOf(
-  { reads, readsUnseen }: QueryPlan,
-  { schema, jobs }: QuerySource,
-  current: string,
-): Map<string, ReadOfList[]> {
+function readsOf({ reads, readsUnseen }: QueryPlan, { schema, jobs }: QuerySource): Map<string, ReadOfList[]> {
   const found = new Map<string, ReadOfList[]>();
   const add = (name: string, read: ReadOfList) => found.set(name, [...(found.get(name) ?? []), read]);
   const addAll = () => {
@@ -116,7 +119,7 @@ function readsOf(
     if (name === undefined || !jobs.has(name)) addAll();
     else add(name, past === undefined ? read : { table: past, conditions: [] });
   }
-  if (readsUnseen && schema === current) addAll();
+  if (readsUnseen) addAll();
   return found;
 }
 
@@ -139,19 +142,27 @@ async function narrowest(
   const equal = conditions.filter(({ is, column }) => is === '=' && [...keys, ...fields].includes(column));
   const ranges = child || !dates ? [] : conditions.filter(({ column, isAny }) => column === dates.field && !isAny);
   const asked = { ...query, signal: place.signal };
-  const values = await evaluate(place.reader, asked, [...equal.map(textsOf), ...ranges.map(dayOf)]);
+  const values = await evaluate(place.reader, asked, [
+    ...equal.map(textsOf),
+    ...ranges.flatMap(({ value }) => [dayOf(value), dayOf(inAWhile(value))]),
+  ]);
   const choices: (readonly Slice[])[] = [];
   for (const [index, { column }] of equal.entries()) {
     const texts = (JSON.parse(values[index] ?? '[]') as (string | null)[]).filter(text => text !== null);
     if (texts.length > MOST_TARGETS) continue;
     const isKey = keys.includes(column);
+    // A source may take an empty value for no filter at all.
+    if (!isKey && texts.some(text => text.trim() !== text || text === '')) continue;
     const slices = texts.map((text): Slice | null => {
       const key = isKey ? possibleKey(table, text) : text;
       return key === null ? null : isKey ? { by: 'one', key } : { by: 'value', field: column, value: text };
     });
     choices.push(slices.filter(slice => slice !== null));
   }
-  const days = daysOf(ranges.map((range, index) => ({ ...range, day: values[equal.length + index] ?? null })));
+  const bounds = values.slice(equal.length);
+  const days = daysOf(
+    ranges.map(({ is }, index) => ({ is, first: bounds[2 * index] ?? null, last: bounds[2 * index + 1] ?? null })),
+  );
   // A row may lie in a window beside its day.
   if (days) choices.push([strategy.membership === 'window' ? widened(days) : days]);
   const [only, ...others] = choices;
@@ -169,21 +180,31 @@ const textsOf = ({ value, isAny }: Condition): string =>
   `array_to_json(${isAny ? `(${value})::text[]` : `array[(${value})::text]`})::text`;
 
 /** A day within the years of four digits. */
-const dayOf = ({ value }: Condition): string =>
+const dayOf = (value: string): string =>
   `to_char(greatest(least((${value})::date, '9999-12-31'), '0001-01-01'), 'YYYY-MM-DD')`;
 
-/** What depends on the moment may be a day later when the query runs. */
-const MOVES = /\b(?:now|CURRENT_DATE|CURRENT_TIMESTAMP|LOCALTIMESTAMP)\b/;
+/** What depends on the moment, as explained plans write it, and its type. */
+const MOMENT = /\bnow \( \)|\b(?:CURRENT_DATE|CURRENT_TIMESTAMP|LOCALTIMESTAMP)\b/g;
+const TYPES: Readonly<Record<string, string>> = { CURRENT_DATE: 'date', LOCALTIMESTAMP: 'timestamp' };
 
-function daysOf(ranges: readonly (Condition & { readonly day: string | null })[]): DateSlice | null {
+/** The same ten minutes later: a query may wait for its turn. */
+const inAWhile = (value: string): string =>
+  value.replaceAll(MOMENT, moment => `(now() + interval '10 minutes')::${TYPES[moment] ?? 'timestamptz'}`);
+
+/** A bound on the days, now and in a while. */
+interface Bound {
+  readonly is: Condition['is'];
+  readonly first: string | null;
+  readonly last: string | null;
+}
+
+function daysOf(bounds: readonly Bound[]): DateSlice | null {
   const from =
-    ranges
-      .flatMap(({ is, day }) => (is === '<=' ? [] : (day ?? [])))
+    bounds
+      .flatMap(({ is, first }) => (is === '<=' ? [] : (first ?? [])))
       .sort()
       .at(-1) ?? null;
-  const [to = null] = ranges
-    .flatMap(({ is, day, value }) => (is === '>=' || day === null ? [] : MOVES.test(value) ? addDays(day, 1) : day))
-    .sort();
+  const [to = null] = bounds.flatMap(({ is, last }) => (is === '>=' ? [] : (last ?? []))).sort();
   return from === null && to === null ? null : { by: 'date', from, to };
 }
 
@@ -196,7 +217,7 @@ const widened = ({ by, from, to }: DateSlice): DateSlice => ({
 /** How old these slices of a list are, and what reading them again takes. */
 async function ageOf(
   database: Database,
-  { timeZone, lagMs }: QuerySource,
+  { timeZone }: QuerySource,
   resource: Resource,
   asked: readonly Slice[],
   now: number,
@@ -209,32 +230,42 @@ async function ageOf(
     if (slice.by === 'one')
       isInVain ||= await wasSoughtInVain(database, resource, slice.key, proven, refreshed.get(sliceText(slice)) ?? 0);
   const targets = isInVain ? [wholeTime] : asked;
+  // Of a list that may go on behind its end, only single rows, and those of a value, are known.
+  const isOpen =
+    resource.strategy.partition !== 'date' &&
+    (resource.profile.end?.verdict ?? 'agreed') !== 'agreed' &&
+    targets.some(({ by }) => by !== 'one' && by !== 'value');
   const proofs: (number | null)[] = [];
   let unsettled = 0;
   for (const target of targets) {
     const parts = await partsOf(database, resource, target);
     const proof = oldestOf(parts);
     const again = refreshed.get(sliceText(target)) ?? 0;
-    proofs.push(proof === null ? null : Math.max(proof, again));
+    proofs.push(proof === null || isOpen ? null : Math.max(proof, again));
     const condition = target === wholeTime ? null : sliceCondition(target, resource.table, resource.dates?.field);
-    const isDueSince = (since: number) => (part: Entry) =>
-      part.dueSince !== null && part.dueSince > Math.max(part.provenAt ?? 0, since);
-    if (proof === null || again <= proof) unsettled += parts.filter(isDueSince(0)).length;
-    else {
-      // What an answer lacked of the rows that had just come is no proof, as it may lag behind: their parts are due.
-      const due = new Set<string>();
-      for (const key of await listRecent(kysely, resource.table, condition, { from: again - lagMs, to: again }))
-        for (const part of await partsOf(database, resource, { by: 'one', key }))
-          if (isDueSince(again)(part)) due.add(sliceText(part.slice));
-      unsettled += due.size;
-    }
+    // What a value lacked is due where it may have gone, and what an undo restored.
+    const due = parts.filter(
+      ({ dueSince, provenAt }) => dueSince !== null && dueSince > Math.max(provenAt ?? 0, again),
+    );
+    const rows = await countEach(
+      kysely,
+      resource.table,
+      due.map(({ slice }) => both(condition, membersOf(resource, slice))),
+    );
+    unsettled += rows.filter(each => each.rows > 0).length;
     unsettled += await countMissing(kysely, placeOf(resource), resource.table, condition);
   }
   const keys = targets.flatMap(target => (target.by === 'one' ? target.key : []));
-  const quarantined = await countBad(kysely, placeOf(resource), keys.length === targets.length ? keys : null);
+  const named = keys.length === targets.length ? keys : null;
+  const quarantined = await countBad(kysely, placeOf(resource), named);
+  const held = await countHeld(kysely, placeOf(resource), named);
   const cost = async () => (await refreshCost({ database, timeZone }, resource, targets, now)).requests;
-  return { targets, cost, unsettled, quarantined, asOf: oldestOf(proofs.map(provenAt => ({ provenAt }))) };
+  const asOf = oldestOf(proofs.map(provenAt => ({ provenAt })));
+  return { targets, cost, unsettled, quarantined, held, isOpen, asOf };
 }
+
+const both = (a: RawBuilder<boolean> | null, b: RawBuilder<boolean> | null): RawBuilder<boolean> | null =>
+  a && b ? sql`(${a} and ${b})` : (a ?? b);
 
 /**
  * A refresh, later than the proof of the list, did not find this row. It was not among the newest rows, then: only the whole list shows that it does

@@ -1,4 +1,4 @@
-import { isNamed } from '../../engine/agenda/plan.ts';
+import { isAbout, isNamed } from '../../engine/agenda/plan.ts';
 import { oldestOf, pageSize, partition } from '../../engine/coverage/list.ts';
 import type { Job } from '../../engine/job.ts';
 import { openResource, placeOf, type Resource } from '../../engine/resource.ts';
@@ -9,6 +9,7 @@ import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Order } from '../../warehouse/ledgers/orders.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
+import { countBad } from '../../warehouse/rows/quarantine.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countRows } from '../../warehouse/rows/stored-rows.ts';
 import { storedKey } from '../../warehouse/rows/tables.ts';
@@ -70,7 +71,7 @@ export async function refreshCost(
   now: number,
 ): Promise<{ readonly requests: number; readonly provenAt: number | null }> {
   const reads = await refreshTargets(place, resource, targets, now);
-  const cut = (await cutList(place, resource, now, reads))?.() ?? {};
+  const cut = (await cutList(place, resource, now, { targets: reads }))?.() ?? {};
   const removed = new Set(cut.removed?.map(sliceText));
   const kept = partition(resource).filter(({ slice }) => !removed.has(sliceText(slice)));
   const parts = [...kept, ...(cut.put ?? [])].filter(({ slice }) => isNamed(reads, slice));
@@ -86,27 +87,28 @@ export async function refreshCost(
   return { requests, provenAt: oldestOf(parts) };
 }
 
-/** Rows of what was named, or that its readings lacked, of which it is not proven yet whether they are gone. */
-export async function unsettledRows(
+/**
+ * What is not equal yet of what was named, or of what its readings touched: rows, or parts that hold some, of which it is not proven yet whether they
+ * are gone, and records that its readings could not read.
+ */
+export async function doubtsAfter(
   database: Database,
   list: Parameters<typeof openResource>[1],
   { targets, createdAt }: Pick<Order, 'targets' | 'createdAt'>,
-): Promise<number> {
+): Promise<{ readonly unsettled: number; readonly quarantined: number }> {
   const resource = await openResource(database.kysely, list);
-  const { relatedBy, watched } = resource.strategy;
+  const place = placeOf(resource);
   const named = targets.map(parseSlice);
-  const missing = await listMissing(database.kysely, placeOf(resource), resource.table, { relatedBy, watched });
-  const rows = missing.filter(
-    ({ key, slice, since }) =>
-      Date.parse(since) >= createdAt ||
-      isNamed(named, parseSlice(slice)) ||
-      named.some(target => target.by === 'one' && target.key === key),
-  );
+  const missing = await listMissing(database.kysely, place, resource.table, resource.strategy);
+  const rows = missing.filter(row => Date.parse(row.since) >= createdAt || isAbout(resource, named, row));
   // What a value lacked, and no other slice yet.
   const due = partition(resource).filter(
     ({ dueSince, provenAt }) => dueSince !== null && dueSince >= createdAt && dueSince > (provenAt ?? 0),
   );
-  return Math.max(rows.length, due.length);
+  return {
+    unsettled: Math.max(rows.length, due.length),
+    quarantined: await countBad(database.kysely, place, null, createdAt),
+  };
 }
 
 /** Kind `usage` for more than may be spent; it says what narrows it. */

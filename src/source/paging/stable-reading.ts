@@ -281,9 +281,9 @@ const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
   return newest;
 };
 
-function reachedBy({ pager: { seen, shown, totalPages, previous }, forgot, last }: Reading): Reached {
-  // The passes agree, so that the one before showed as many.
-  const rows = forgot ? seen.size : shown.size;
+function reachedBy({ pager: { seen, shown, repeated, totalPages, previous }, forgot, last }: Reading): Reached {
+  // The passes agree, so that the one before showed as many. A row that came in between makes none of them shorter: one is repeated.
+  const rows = forgot ? seen.size : shown.size + repeated;
   return {
     rows: last === null ? null : rows,
     last: last ?? '',

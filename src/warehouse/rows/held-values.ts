@@ -32,6 +32,18 @@ export function listHeld(db: Db, { source, resource }: Place): Promise<HeldValue
     .execute();
 }
 
+/** Rows with held values: all, or among these keys. */
+export async function countHeld(db: Db, { source, resource }: Place, keys: readonly string[] | null): Promise<number> {
+  const { rows } = await db
+    .selectFrom('sluice.held')
+    .select(eb => eb.cast<number>(eb.fn.count('key').distinct(), 'integer').as('rows'))
+    .where('source', '=', source)
+    .where('resource', '=', resource)
+    .$if(keys !== null, query => query.where('key', '=', anyOf(keys ?? [])))
+    .executeTakeFirstOrThrow();
+  return rows;
+}
+
 /** The fields of a row that are held, and since when. */
 export function heldOf(
   db: Db,

@@ -121,11 +121,14 @@ export async function resolveQuarantine(tx: Db, place: Place, keys: readonly str
 export const isQuarantined = async (db: Db, place: Place, key: string): Promise<boolean> =>
   (await countBad(db, place, [key])) > 0;
 
-/** Records in quarantine that the source still shows, as far as known: all, or those under these keys. SQL: the rule is an expression over the coverage. */
-export async function countBad(db: Db, place: Place, keys: readonly string[] | null): Promise<number> {
+/**
+ * Records in quarantine that the source still shows, as far as known: all, or those under these keys, that were seen since `since` (epoch ms). SQL: the
+ * rule is an expression over the coverage.
+ */
+export async function countBad(db: Db, place: Place, keys: readonly string[] | null, since = 0): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*)::int as count from sluice.quarantine q
     where source = ${place.source} and resource = ${place.resource} and resolved_at is null
-      and ${keys === null ? sql`true` : sql`key = any(cast(${keys} as text[]))`} and not ${noLongerShown(oldestOf(place))}`.execute(
+      and last_seen >= to_timestamp(${since}::float8 / 1000) and ${keys === null ? sql`true` : sql`key = any(cast(${keys} as text[]))`} and not ${noLongerShown(oldestOf(place))}`.execute(
     db,
   );
   return rows[0]?.count ?? 0;

@@ -49,6 +49,20 @@ export async function keepWindows(
   );
 }
 
+/** The windows that returned these rows. */
+export async function windowsOf(db: Db, place: Place, keys: readonly string[]): Promise<DateSlice[]> {
+  const finite = (column: 'date_from' | 'date_to') =>
+    sql<string | null>`case when isfinite(${sql.ref(column)}) then ${sql.ref(column)}::text end`;
+  const windows = await db
+    .selectFrom('sluice.row_windows')
+    .select([finite('date_from').as('from'), finite('date_to').as('to')])
+    .where('source', '=', place.source)
+    .where('resource', '=', place.resource)
+    .where('key', '=', anyOf(keys))
+    .execute();
+  return windows.map(window => ({ by: 'date', ...window }));
+}
+
 /** How many of these rows were returned by a window that does not overlap this one. */
 export async function countElsewhere(tx: Db, place: Place, keys: readonly string[], asked: DateSlice): Promise<number> {
   const { count } = await tx

@@ -209,17 +209,3 @@ export async function rowsByMonth(
     from (${sql.join(days, sql` union all `)}) as summed group by 1, 2`.execute(db);
   return rows;
 }
-
-/** Keys of stored rows `t` that meet the condition, were stored between two moments (epoch ms), and not brought by an answer since. */
-export async function listRecent(
-  db: Db,
-  table: Table,
-  condition: RawBuilder<boolean> | null,
-  { from, to }: { readonly from: number; readonly to: number },
-): Promise<string[]> {
-  const at = (ms: number) => sql`cast(${new Date(ms).toISOString()} as timestamptz)`;
-  const { rows } = await sql<{ key: string }>`
-    select t.${sql.id(table.key.name)}::text as key from ${sql.id(table.schema, table.name)} t
-    where t._synced_at > ${at(from)} and t._read_at < ${at(to)} and ${condition ?? sql`true`}`.execute(db);
-  return rows.map(({ key }) => key);
-}

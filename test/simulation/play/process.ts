@@ -25,6 +25,8 @@ export interface Process {
   /** Releases the lock without the process noticing. */
   loseLock(): Promise<void>;
   readonly busy: boolean;
+  /** What it waits for, if nothing moves. */
+  describe(): string;
   close(): Promise<void>;
 }
 
@@ -75,6 +77,12 @@ export async function openProcess(options: {
 
   const underWay = new Map<string, number>();
   let requests = 0;
+  let isRunning = false;
+  const budgetCalls = new Set<string>();
+  const noted = async <T>(call: string, work: Promise<T>): Promise<T> => {
+    budgetCalls.add(call);
+    return work.finally(() => budgetCalls.delete(call));
+  };
   const stop = new AbortController();
   const opening = openEngine(database, sandbox, {
     clock,
@@ -100,7 +108,7 @@ export async function openProcess(options: {
       async take(lane, want) {
         // As in reality, no two requests are granted at the same moment.
         await clock.advance(1);
-        const taken = await ledger.take(lane, want);
+        const taken = await noted(`take ${lane}`, ledger.take(lane, want));
         for (const grant of taken.grants) underWay.set(grant.id, performance.now());
         requests += taken.grants.length;
         if (crash?.kind === 'kill at request' && requests >= crash.atRequest && !life.dead)
@@ -108,9 +116,9 @@ export async function openProcess(options: {
         return taken;
       },
       async settle(grant, settlement) {
-        await ledger.settle(grant, settlement).finally(() => underWay.delete(grant.id));
+        await noted(`settle ${grant.id}`, ledger.settle(grant, settlement)).finally(() => underWay.delete(grant.id));
       },
-      flush: () => ledger.flush(),
+      flush: () => noted('flush', ledger.flush()),
       async release(grants) {
         for (const grant of grants) underWay.delete(grant.id);
         await ledger.release(grants);
@@ -121,14 +129,15 @@ export async function openProcess(options: {
   const self: Process = {
     async run(slots) {
       if (!engine) return { end: 'killed' };
-      return runLoop(
-        engine,
-        { orders: () => true, slots, ...(plan.asks ? { agenda: newMemory() } : {}) },
-        stop.signal,
-      ).then(
-        (): Outcome => ({ end: life.dead ? 'killed' : 'done' }),
-        (error: unknown): Outcome => (life.dead ? { end: 'killed' } : { end: 'failed', error }),
-      );
+      isRunning = true;
+      return runLoop(engine, { orders: () => true, slots, ...(plan.asks ? { agenda: newMemory() } : {}) }, stop.signal)
+        .then(
+          (): Outcome => ({ end: life.dead ? 'killed' : 'done' }),
+          (error: unknown): Outcome => (life.dead ? { end: 'killed' } : { end: 'failed', error }),
+        )
+        .finally(() => {
+          isRunning = false;
+        });
     },
     stop: () => stop.abort(),
     async loseLock() {
@@ -140,6 +149,11 @@ export async function openProcess(options: {
       if (totalCount > idleCount || waitingCount > 0) return true;
       const patience = isEndless(plan.variants.fault) ? PATIENCE_MS.endless : PATIENCE_MS.usual;
       return [...underWay.values()].some(since => performance.now() - since < patience);
+    },
+    describe() {
+      const { totalCount, idleCount, waitingCount } = database.pool;
+      const ages = [...underWay.values()].map(since => Math.round((performance.now() - since) / SECOND));
+      return `${isRunning ? 'in its loop' : 'not in its loop'}${life.dead ? ', dead' : ''}${stop.signal.aborted ? ', stopped' : ''}; requests under way since ${ages.join(', ') || 'none'} s; budget: ${[...budgetCalls].join(', ') || 'idle'}; connections ${totalCount}, idle ${idleCount}, waited for ${waitingCount}`;
     },
     async close() {
       await engine?.close().catch(() => undefined);

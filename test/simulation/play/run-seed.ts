@@ -90,6 +90,7 @@ export async function runSeed(
         if (problem === null) return;
         problems.push(
           `${problem}; ${clock.sleepers} sleep, ${[...processes].filter(each => each.busy).length} of ${processes.size} processes are busy`,
+          ...[...processes].map(process => `process: ${process.describe()}`),
         );
         void sessionsOf(url)
           .then(sessions => problems.push(...sessions))

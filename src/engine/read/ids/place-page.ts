@@ -111,7 +111,9 @@ function isLastByCount(
 ): boolean {
   if (total === null) return pages !== null && page >= pages;
   const shown = firstOffset + rows;
-  return shown >= total && (reachesCount || page >= (meta?.totalPages ?? 1)) && !(shown > total && rows >= limit);
+  // A source may count its pages by another size than it was asked for. What it promises behind this one is asked for.
+  const isLast = reachesCount || shown === total || page >= (meta?.totalPages ?? 1);
+  return shown >= total && isLast && !(shown > total && rows >= limit);
 }
 
 /** By how many rows the count is off, if the page lacks rows that it promises; else undefined. `before`: rows known to lie before it. */

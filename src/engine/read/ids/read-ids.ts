@@ -192,10 +192,10 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
     fetchPage(question, { page, limit, flexible: false, usual, emptyAsOf });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
-    const answer = await unlessFirstAgain(
+    const answer = unlessAgain(
       reading,
       previous.place,
-      await confirmEnd(question, previous.answer, shown, usual),
+      await unlessFirstAgain(reading, previous.place, await confirmEnd(question, previous.answer, shown, usual)),
     );
     const placed = placeAnswer(reading.task.resource, answer, isFixed ? previous.place : null, previous);
     const reached = await confirmLast(reading, placed);
@@ -219,7 +219,8 @@ async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise
   if (!place.isEnd || place.total === null || interval === null || last === null) return placed;
   const isFull = page.rows >= fullPage(task.resource, page.limit) || mayBeCut(task.resource, answer, interval);
   const isAboveCount = place.lastOffset + 1 > place.total;
-  if (!isFull && !isAboveCount && (await behind(last)) === 0) return placed;
+  const isFollowed = page.reachesCount !== true && page.page < (page.meta?.totalPages ?? 0);
+  if (!isFull && !isAboveCount && !isFollowed && (await behind(last)) === 0) return placed;
   const behindIt = { page: page.page + 1, limit: page.limit, grantedAt: answer.grantedAt };
   const next = await fetchBehind(withoutWaiting(question), behindIt);
   const confirmed = { ...placed, answer: { ...answer, requests: answer.requests + next.requests } };
@@ -246,6 +247,13 @@ async function unlessFirstAgain(reading: RangeReading, previous: Place, answer: 
   if (first === null || previous.first === null || answer.meta !== undefined) return answer;
   const isBack = isDescending ? first > previous.first : first < previous.first;
   return isBack && (await rank(first)) === 0 ? { ...answer, rows: [] } : answer;
+}
+
+/** Behind its end, a list may show its last page again, whatever it counts. Such a page counts as empty, too: it leads no further. */
+function unlessAgain({ task, isDescending }: RangeReading, previous: Place, answer: PageAnswer): PageAnswer {
+  const last = idOf(answer.rows.at(-1), task.resource.job.key);
+  if (last === null || previous.last === null || answer.meta === undefined) return answer;
+  return (isDescending ? last < previous.last : last > previous.last) ? answer : { ...answer, rows: [] };
 }
 
 /** The page begins with the first row of the list, by the rows stored. */

@@ -29,9 +29,13 @@ export async function refreshTargets(
     throw new SluiceError('failed', `The source ignores "${sliceText(ignored)}" in its list of ${resource.name}.`, {
       next: 'Name records or days instead.',
     });
-  if (rows.length === 0) return others;
-  const showing = await targetsOf(engine, resource, rows, now, true);
-  return [...others, ...(showing.length > 0 ? showing : [wholeTime])];
+  const showing: Slice[] = [];
+  for (const row of rows) {
+    const found = await targetsOf(engine, resource, [row], now, true);
+    showing.push(...(found.length > 0 ? found : [wholeTime]));
+  }
+  const targets = new Map([...others, ...showing].map(slice => [sliceText(slice), slice]));
+  return [...targets.values()];
 }
 
 /** A filter by a value, which the source was seen to ignore. */

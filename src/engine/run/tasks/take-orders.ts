@@ -7,7 +7,7 @@ import { placeOf } from '../../resource.ts';
 import { parseSlice } from '../../slices/slice.ts';
 import { createTask, failList, type Task, update } from '../../task/task.ts';
 import type { Loop } from '../engine.ts';
-import { cutList } from './cut-list.ts';
+import { cutList, pointedTo } from './cut-list.ts';
 import { refreshTargets } from './find-targets.ts';
 import { addTask, removeTask } from './task-list.ts';
 
@@ -59,7 +59,7 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
     (error: unknown) => ({ error }),
   );
   const targets = 'error' in found ? [] : found;
-  const cut = await cutList(engine, resource, since, targets);
+  const cut = await cutList(engine, resource, since, { targets, pointedTo: pointedTo(loop, resource) });
   if (cut !== null) await loop.committer.change(resource, cut);
   const task = createTask(
     { ...given, acceptLosses, deletedBefore },
