@@ -116,3 +116,23 @@ test('a row that has just come and is lacking now may be gone; one that is shown
     expect([refresh.code, JSON.parse(refresh.stdout)]).toMatchObject([1, { equal: false, unsettled: 1 }]);
   });
 });
+
+test('a row that left its customer is doubted until answers no longer lag behind', async () => {
+  await withInstallation({}, async ({ sandbox, database, env, sync }) => {
+    await sync('invoices', 'customers');
+    // It was stored long ago.
+    await database.query("update warehouse.invoices set _synced_at = _synced_at - interval '1 day'");
+    const [row] = [...sandbox.rows('invoices')].slice(-80) as { id: number; customer_id: number }[];
+    if (!row) throw new Error('too few invoices');
+    sandbox.remove('invoices', row.id);
+    const lagging = { env: { ...env, SOURCE_LAG_SECONDS: '600' } };
+    const query = `select id from invoices where customer_id = ${row.customer_id}`;
+    for (const age of ['0', '1h']) {
+      const lacking = await run(['sql', '--json', query, '--max-age', age], lagging);
+      expect([lacking.code, lacking.stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+        1,
+        expect.stringContaining('1 row of invoices may be gone, which is not proven yet'),
+      ]);
+    }
+  });
+});

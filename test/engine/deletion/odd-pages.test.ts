@@ -35,6 +35,8 @@ interface Paging {
   readonly firstPage?: number;
   /** They show the first page. */
   readonly wrapsBehind?: boolean;
+  /** They show the last page once more. */
+  readonly repeatsLast?: boolean;
   /** The status without page and limit. Default: as for page 1. */
   readonly bare?: number;
   /** Called once a page has been shown. */
@@ -66,6 +68,7 @@ async function withProducts(
     size = wanted => Math.min(wanted, 100),
     refusesBehind = false,
     wrapsBehind = false,
+    repeatsLast = false,
     mostAccepted = Number.POSITIVE_INFINITY,
     mostShown = Number.POSITIVE_INFINITY,
     firstPage = 1,
@@ -85,7 +88,9 @@ async function withProducts(
     if (wanted > mostAccepted) return { status: 422, body: { success: false, message: 'Too many' } };
     const limit = size(wanted);
     const behind = wanted > mostShown ? [] : places().slice((page - 1) * limit, page * limit);
-    const data = wrapsBehind && behind.length === 0 ? places().slice(0, limit) : behind;
+    const last = (Math.ceil(places().length / limit) - 1) * limit;
+    const again = wrapsBehind ? 0 : repeatsLast ? Math.max(last, 0) : null;
+    const data = again !== null && behind.length === 0 ? places().slice(again, again + limit) : behind;
     const total_records = count();
     shown(page);
     if (refusesBehind && page > 1 && data.length === 0)
@@ -441,3 +446,54 @@ test.each([404, 422])(
     });
   },
 );
+
+test.each(['id-desc', 'id-asc'])(
+  'a list that shrank to one page, which comes again, turns pages once it has grown (%s)',
+  async order => {
+    const inOrder = (rows: readonly Product[]) => (order === 'id-desc' ? [...rows].reverse() : [...rows]);
+    let live = inOrder(products(1, 45));
+    await withProducts({ places: () => live, count: () => null, size: () => 30, repeatsLast: true }, async sync => {
+      const syncs = async (times: number) => {
+        for (let time = 0; time < times; time++) await sync();
+      };
+      await syncs(3);
+      live = inOrder(live.filter(({ id }) => id <= 15 || id > 35).sort((a, b) => a.id - b.id));
+      await syncs(3);
+      for (const [from, to] of [
+        [46, 48],
+        [49, 53],
+      ] as const) {
+        live = inOrder([...live, ...products(from, to)].sort((a, b) => a.id - b.id));
+        await syncs(2);
+        expect(await sync()).toMatchObject({ stored: idsOf(live) });
+      }
+    });
+  },
+);
+
+test('a list whose pages are counted by another size than they have is complete, and its oldest row leaves', async () => {
+  let live = products(1, 130).reverse();
+  const pages = (rows: number) => Math.ceil(rows / 20);
+  await withProducts({ places: () => live, count: () => live.length, pages }, async sync => {
+    await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+    live = live.filter(({ id }) => id !== 1);
+    for (let times = 0; times < 3; times++) await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+  });
+});
+
+test('the last row of a list is not deleted where a count of before makes its first page seem to be all', async () => {
+  const shuffled = products(1, 30).sort((a, b) => a.price - b.price);
+  let live = shuffled;
+  let count = 30;
+  await withProducts({ places: () => live, count: () => count, size: wanted => Math.min(wanted, 30) }, async sync => {
+    for (let times = 0; times < 2; times++) await sync();
+    live = [product(31), ...shuffled];
+    for (let times = 0; times < 2; times++)
+      expect((await sync()).stored).toEqual(expect.arrayContaining(idsOf(shuffled)));
+    count = 31;
+    await sync();
+    expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+  });
+});

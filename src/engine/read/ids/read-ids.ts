@@ -192,10 +192,10 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
     fetchPage(question, { page, limit, flexible: false, usual, emptyAsOf });
   let previous: PlacedAnswer = found;
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
-    const answer = unlessAgain(
+    const answer = await unlessFirstAgain(
       reading,
       previous.place,
-      await unlessFirstAgain(reading, previous.place, await confirmEnd(question, previous.answer, shown, usual)),
+      await confirmEnd(question, previous.answer, shown, usual),
     );
     const placed = placeAnswer(reading.task.resource, answer, isFixed ? previous.place : null, previous);
     const reached = await confirmLast(reading, placed);
@@ -247,13 +247,6 @@ async function unlessFirstAgain(reading: RangeReading, previous: Place, answer: 
   if (first === null || previous.first === null || answer.meta !== undefined) return answer;
   const isBack = isDescending ? first > previous.first : first < previous.first;
   return isBack && (await rank(first)) === 0 ? { ...answer, rows: [] } : answer;
-}
-
-/** Behind its end, a list may show its last page again, whatever it counts. Such a page counts as empty, too: it leads no further. */
-function unlessAgain({ task, isDescending }: RangeReading, previous: Place, answer: PageAnswer): PageAnswer {
-  const last = idOf(answer.rows.at(-1), task.resource.job.key);
-  if (last === null || previous.last === null || answer.meta === undefined) return answer;
-  return (isDescending ? last < previous.last : last > previous.last) ? answer : { ...answer, rows: [] };
 }
 
 /** The page begins with the first row of the list, by the rows stored. */
