@@ -1,4 +1,3 @@
-import { type RawBuilder, sql } from 'kysely';
 import type { Usage } from '../../budget/ledger/usage.ts';
 import { isNamed } from '../../engine/agenda/plan.ts';
 import { membersOf } from '../../engine/conclude/settle-missing.ts';
@@ -23,7 +22,7 @@ import { readEndedVersions, readStoredRow } from '../../warehouse/reports/stored
 import { countHeld } from '../../warehouse/rows/held-values.ts';
 import { countMissing } from '../../warehouse/rows/missing-rows.ts';
 import { countBad } from '../../warehouse/rows/quarantine.ts';
-import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
+import { both, sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { countEach } from '../../warehouse/rows/stored-rows.ts';
 import { possibleKey } from '../../warehouse/rows/tables.ts';
 import { refreshCost, valueFields } from '../orders/refresh.ts';
@@ -263,9 +262,6 @@ async function ageOf(
   const asOf = oldestOf(proofs.map(provenAt => ({ provenAt })));
   return { targets, cost, unsettled, quarantined, held, isOpen, asOf };
 }
-
-const both = (a: RawBuilder<boolean> | null, b: RawBuilder<boolean> | null): RawBuilder<boolean> | null =>
-  a && b ? sql`(${a} and ${b})` : (a ?? b);
 
 /**
  * A refresh, later than the proof of the list, did not find this row. It was not among the newest rows, then: only the whole list shows that it does

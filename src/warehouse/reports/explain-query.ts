@@ -147,25 +147,28 @@ const HARMLESS =
   `btree_gin btree_gist citext cube earthdistance fuzzystrmatch hstore intarray isn ltree pg_trgm pgcrypto postgis seg
   unaccent uuid-ossp vector`.split(/\s+/);
 
-/** The names of the functions that a node calls, wherever its texts show one. */
+const OPERATOR = /[-+*/<>=~!@#%^&|`?]+/g;
+
+/** The names of the functions that a node calls, and of its operators, wherever its texts show one. */
 function callsIn(node: Node): string[] {
   const own = { ...node, Plans: [] };
   const texts = Object.values(own)
     .flat()
     .filter(value => typeof value === 'string');
   const { 'Function Name': name } = node;
-  const called = texts.flatMap(text => [...text.matchAll(CALL)].map(([, called = '']) => unquoted(called)));
+  const called = texts.flatMap(text => [
+    ...[...text.matchAll(CALL)].map(([, called = '']) => unquoted(called)),
+    ...(text.match(OPERATOR) ?? []),
+  ]);
   return name === undefined ? called : [...called, name];
 }
 
 /** Postgres resolves functions in SQL that it can; others, and those that run a query given as text, may read what no plan shows. */
 async function readsTables(database: Database, asked: Asked, names: readonly string[]): Promise<boolean> {
   if (names.length === 0) return false;
-  // An operator of somebody's own may stand for any function.
-  if (names.includes('OPERATOR')) return true;
   const named = `(${names.map(name => `'${name.replaceAll("'", "''")}'`).join()})`;
   const query = `select from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
-    where p.proname in ${named} and case n.nspname when 'pg_catalog' then p.proname ~ '_to_xml|^ts_(stat|rewrite)$'
+    where (p.proname in ${named} or p.oid in (select oprcode from pg_operator where oprname in ${named})) and case n.nspname when 'pg_catalog' then p.proname ~ '_to_xml|^ts_(stat|rewrite)$'
     else n.nspname <> 'sluice' and not (l.lanname = 'c' and exists (select from pg_depend d join pg_extension e on e.oid = d.refobjid
       where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' and e.extname in (${HARMLESS.map(name => `'${name}'`).join()}))) end limit 1`;
   let found = false;

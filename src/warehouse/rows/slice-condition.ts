@@ -22,6 +22,10 @@ export function sliceCondition(slice: Slice, table: Table, dateField: string | u
   }
 }
 
+/** Both conditions; null where neither is one. */
+export const both = (a: RawBuilder<boolean> | null, b: RawBuilder<boolean> | null): RawBuilder<boolean> | null =>
+  a && b ? sql`(${a} and ${b})` : (a ?? b);
+
 function columnOf(table: Table, name: string): Column {
   const column = table.columns.find(each => each.name === name);
   if (!column) throw new SluiceError('failed', `Table ${table.name} has no column "${name}" to slice by.`);

@@ -83,6 +83,7 @@ test('an agent finds the tables, queries them, and learns how fresh and complete
         as_of: expect.stringMatching(/^\d{4}-.*Z$/) as string,
         unsettled: 0,
         quarantined: 0,
+        held: 0,
         requests: 0,
       });
       expect((await call('query', { sql: 'select * from invoices', rows: 3 })).value()).toMatchObject({ cut: true });

@@ -53,7 +53,12 @@ test('the rows that a query reads of a table are those that its plan keeps, view
       const plan = await explainQuery(database, asked(query));
       expect([query, plan?.readsUnseen, plan?.reads.map(textOf).sort()]).toEqual([query, false, [...reads].sort()]);
     }
-    for (const query of ['select f(1)', "select query_to_xml('select * from play.t', true, true, '')"])
+    for (const query of [
+      'select f(1)',
+      'select "größe (f)"(1)',
+      'select 1 operator(play.===) 1',
+      "select query_to_xml('select * from play.t', true, true, '')",
+    ])
       expect([query, (await explainQuery(database, asked(query)))?.readsUnseen]).toEqual([query, true]);
     for (const query of ['show search_path', 'select * from nowhere', 'select 1; select 2', 'explain select 1'])
       expect([query, await explainQuery(database, asked(query))]).toEqual([query, null]);
@@ -114,7 +119,10 @@ const TABLES = `create schema play;
   create table play.c (t bigint, line int, n numeric, primary key (t, line));
   create index on play.t (a);
   create view play.v as select id, a, d from play.t where b is not null;
-  create function play.f(n int) returns bigint language plpgsql stable as $$ begin return (select count(*) from play.t) + n; end $$`;
+  create function play.f(n int) returns bigint language plpgsql stable as $$ begin return (select count(*) from play.t) + n; end $$;
+  create function play."größe (f)"(n int) returns bigint language plpgsql stable as $$ begin return play.f(n); end $$;
+  create function play.g(a int, b int) returns boolean language plpgsql stable as $$ begin return play.f(a) > b; end $$;
+  create operator play.=== (leftarg = int, rightarg = int, function = play.g)`;
 const ROWS = (offset: number) =>
   `select id, id % 5 as a, (array['x', 'y', null])[id % 3 + 1] as b, date '2025-01-01' + (id % 90)::int as d from generate_series(${offset}, ${offset + 59}) id`;
 const CHILDREN = (offset: number) =>
