@@ -77,7 +77,6 @@ function served(database: Database, name: string): ServedSource {
     timeZone: 'Europe/Vienna',
     jobs: new Map(Object.entries({ customers, invoices, transactions })),
     scheduled: ['customers', 'invoices', 'transactions'],
-    lagMs: 0,
     rules: { ...limits, timeZone: 'Europe/Vienna' },
     usage: () => ledger.usage(),
     nextTickAt: now => now + 60_000,

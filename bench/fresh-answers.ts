@@ -14,6 +14,7 @@ import { dateOf } from '../sandbox/data/calendar.ts';
 import { createRandom } from '../sandbox/data/random.ts';
 import { openSandbox } from '../sandbox/sandbox.ts';
 import { DAY, SECOND } from '../src/clock.ts';
+import { SluiceError } from '../src/errors.ts';
 import type { Database } from '../src/warehouse/database/database.ts';
 import { type Asked, ask } from './answers/ask.ts';
 import { judge } from './answers/judge.ts';
@@ -25,7 +26,7 @@ import { createStream } from './freshness/stream/stream.ts';
 import { openPostgres } from './support/open-postgres.ts';
 import { pageSize } from './support/options.ts';
 import { figure, print, progress } from './support/print.ts';
-import { environmentOf, runSluice, startSluice } from './support/run-sluice.ts';
+import { environmentOf, OTHERS_OFF, runSluice, startSluice } from './support/run-sluice.ts';
 
 const { values: given, positionals } = parseArgs({
   allowPositionals: true,
@@ -40,7 +41,10 @@ const { values: given, positionals } = parseArgs({
     json: { type: 'boolean', default: false },
   },
 });
-const counts = SIZES[positionals[0] === 'large' ? 'large' : 'medium'];
+const [size = 'medium'] = positionals;
+if (size !== 'medium' && size !== 'large')
+  throw new SluiceError('usage', `Unknown size "${size}"; expected medium or large.`);
+const counts = SIZES[size];
 const queries = Number(given.queries);
 const seed = Number(given.seed);
 const TOKEN = 'token-of-the-bench';
@@ -48,7 +52,6 @@ const TOKEN = 'token-of-the-bench';
 const LIMIT = 1000;
 /** How often changes are made at the source. */
 const STEP_MS = 50;
-const OTHERS = ['PRODUCTS', 'QUOTES', 'TICKETS', 'USERS', 'ORDERS', 'SUPPLIERS', 'PURCHASES', 'FINANCIAL_SUMMARIES'];
 /** Of the log: warnings and errors. */
 const WARN = 40;
 /** What one question about a customer or a month may take at most. */
@@ -81,7 +84,7 @@ try {
     SOURCE_RATE_WINDOW_SECONDS: given.window,
     SLUICE_TOKEN: TOKEN,
     SLUICE_PORT: '0',
-    ...Object.fromEntries(OTHERS.map(name => [`SCHEDULE_${name}`, 'off'])),
+    ...OTHERS_OFF,
   };
   progress('The source is read.');
   await runSluice(['sync', 'customers', 'invoices', 'transactions'], env);

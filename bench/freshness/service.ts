@@ -9,6 +9,7 @@ import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 import { openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
 import { type Database, openDatabase } from '../../src/warehouse/database/database.ts';
+import { OTHERS_OFF } from '../support/run-sluice.ts';
 import { createJudge } from './judge.ts';
 import type { Plan } from './measure.ts';
 import { judgeSince, recordShown } from './product/observe-warehouse.ts';
@@ -98,17 +99,11 @@ function startService({ url: source, apiKey }: Sandbox, url: string, home: strin
   const ticks = Object.fromEntries(
     ['CUSTOMERS', 'INVOICES', 'TRANSACTIONS'].map(name => [`SCHEDULE_${name}`, '* * * * *']),
   );
-  const off = Object.fromEntries(
-    ['PRODUCTS', 'QUOTES', 'TICKETS', 'USERS', 'ORDERS', 'SUPPLIERS', 'PURCHASES', 'FINANCIAL_SUMMARIES'].map(name => [
-      `SCHEDULE_${name}`,
-      'off',
-    ]),
-  );
   const env = {
     PATH,
     HOME,
     ...ticks,
-    ...off,
+    ...OTHERS_OFF,
     SOURCE_URL: source,
     SOURCE_API_KEY: apiKey,
     SOURCE_RATE_WINDOW_SECONDS: String(HOUR / FASTER / SECOND),

@@ -42,6 +42,14 @@ export function environmentOf(source: SourceAddress, url: string, more: NodeJS.P
   };
 }
 
+/** Only customers, invoices and transactions are read on a schedule. */
+export const OTHERS_OFF = Object.fromEntries(
+  ['PRODUCTS', 'QUOTES', 'TICKETS', 'USERS', 'ORDERS', 'SUPPLIERS', 'PURCHASES', 'FINANCIAL_SUMMARIES'].map(name => [
+    `SCHEDULE_${name}`,
+    'off',
+  ]),
+);
+
 /** Starts a command of the built program. It finds no settings file in its folder. */
 export function startSluice(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess & { pid: number } {
   const child = spawn(process.execPath, [main, ...args], { env, cwd: tmpdir(), stdio: ['ignore', 'pipe', 'pipe'] });

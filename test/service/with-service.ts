@@ -21,7 +21,6 @@ export function servedSource(database: Database, apiKey = 'key'): ServedSource {
     timeZone: 'UTC',
     jobs: new Map(Object.entries({ customers, invoices, transactions })),
     scheduled: ['customers', 'invoices', 'transactions'],
-    lagMs: 0,
     rules: { ...limits, timeZone: 'UTC' },
     usage: () => ledger.usage(),
     nextTickAt: now => now + 720_000,

@@ -38,7 +38,6 @@ export const readUsage = async (database: Database, source: SourceConfig): Promi
 export const watchedSource = (source: SourceConfig, jobs: ReadonlyMap<string, Job>) => ({
   ...{ name: source.name, schema: source.schema, timeZone: source.timeZone, jobs },
   scheduled: [...schedulesOf(source, jobs).keys()],
-  lagMs: source.settings?.lagMs ?? 0,
   rules: agendaRules(source),
 });
 

@@ -57,7 +57,7 @@ export function cutOut(
   { today, now, rowsOn, keep }: CutFacts,
 ): CoverageChange | null {
   const prior = pooledPrior(list.entries.values(), now);
-  const bounds = new Set(named.flatMap(({ from, to }) => [from ?? [], to === null ? [] : addDays(to, 1)].flat()));
+  const bounds = new Set(named.flatMap(({ from, to }) => [from, to && addDays(to, 1)].filter(day => day !== null)));
   const isNamed = (day: Day) => named.some(({ from, to }) => (from ?? day) <= day && day <= (to ?? day));
   const after = windowsToCut(list, keep, named).flatMap(window => {
     const days = daysOf(window, today, rowsOn, prior, bounds);

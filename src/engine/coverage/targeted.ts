@@ -54,7 +54,7 @@ export function readTargeted(
 export function dueAfterLeaving(
   list: List,
   slice: Slice,
-  { at, dueAt = at }: { readonly at: number; readonly dueAt?: number | undefined },
+  { at, dueAt = at }: { readonly at: number; readonly dueAt?: number },
   left: { readonly keys: readonly string[]; readonly days: readonly DateSlice[] },
 ): Partial<CoverageChange> {
   const leftFrom = (part: Slice): number => {

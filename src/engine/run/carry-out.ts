@@ -191,6 +191,7 @@ async function dropSlices({ committer }: Loop, resource: Resource, slices: reado
 async function cutAnew(loop: Loop, resource: Resource, now: number): Promise<void> {
   const { engine, committer, agenda } = loop;
   agenda?.memory.cutAt.set(resource.name, now);
+  if (resource.dates === undefined) return;
   await lookForMissing(loop, resource);
   const cut = await cutList(engine, resource, now, { pointedTo: pointedTo(loop, resource) });
   if (cut !== null) await committer.change(resource, cut);

@@ -208,11 +208,11 @@ const oldestAmong = (lists: readonly ListRead[]): ListRead | undefined =>
  * Of what the query reads: rows of which it is not proven yet whether they are gone, records that could not be read, and rows with values that are kept
  * although the source shows none.
  */
-export const doubtsOf = (lists: readonly ListRead[] | null) => ({
-  unsettled: (lists ?? []).reduce((sum, each) => sum + each.unsettled, 0),
-  quarantined: (lists ?? []).reduce((sum, each) => sum + each.quarantined, 0),
-  held: (lists ?? []).reduce((sum, each) => sum + each.held, 0),
-});
+export function doubtsOf(lists: readonly ListRead[] | null) {
+  const sumOf = (name: 'unsettled' | 'quarantined' | 'held') =>
+    (lists ?? []).reduce((sum, list) => sum + list[name], 0);
+  return { unsettled: sumOf('unsettled'), quarantined: sumOf('quarantined'), held: sumOf('held') };
+}
 
 /** As of when all that the query reads equals the source (epoch ms); null where that cannot be told. */
 export const asOf = ({ lists }: AnswerAge): number | null =>

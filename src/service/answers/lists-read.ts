@@ -64,7 +64,7 @@ export interface ListRead {
   readonly unsettled: number;
   /** Records of it in quarantine: they may be older than that, or lacking. */
   readonly quarantined: number;
-  /** Stored values of it that are kept although the source shows none. */
+  /** Rows of it with values that are kept although the source shows none. */
   readonly held: number;
   /** Requests that reading it again takes, as far as is known. */
   cost(): Promise<number>;

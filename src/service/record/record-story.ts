@@ -9,13 +9,13 @@ import {
   readArrival,
   readChildRows,
   readEndedVersions,
-  readRowWindow,
   readStoredRow,
   type StoredValues,
 } from '../../warehouse/reports/stored-record.ts';
 import { heldOf } from '../../warehouse/rows/held-values.ts';
 import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { readQuarantined } from '../../warehouse/rows/quarantine.ts';
+import { windowsOf } from '../../warehouse/rows/row-windows.ts';
 import { storedKey } from '../../warehouse/rows/tables.ts';
 import { durationText, plural, wordsOfSlice } from '../format.ts';
 
@@ -96,9 +96,9 @@ async function proofOf(database: Database, resource: Resource, key: string, row:
 /** The parts of the list that may hold a stored row. */
 export async function partsOfRow({ kysely }: Database, resource: Resource, key: string, row: StoredValues) {
   const { strategy, dates, table } = resource;
-  const window = strategy.membership === 'window' ? await readRowWindow(kysely, placeOf(resource), key) : null;
+  const [window] = strategy.membership === 'window' ? await windowsOf(kysely, placeOf(resource), [key]) : [];
   const day = dates === undefined ? null : ((row[dates.field] as string | null) ?? null);
-  const [from, to] = window ? [finite(window.from), finite(window.to)] : [day, day];
+  const { from, to } = window ?? { from: day, to: day };
   const id = String(row[table.id.name]);
   return partition(resource).filter(({ slice }) => {
     if (slice.by === 'date') return overlap(slice, { by: 'date', from, to });
@@ -106,9 +106,6 @@ export async function partsOfRow({ kysely }: Database, resource: Resource, key: 
     return overlap(slice, { by: 'id', from: BigInt(id), to: BigInt(id) });
   });
 }
-
-/** An end of a window; null where it is open. */
-const finite = (day: string): string | null => (day.endsWith('infinity') ? null : day);
 
 /** Why a missing row is not deleted yet, in one sentence. `relatedBy`: the field that its related rows share. */
 export function whyMissing(

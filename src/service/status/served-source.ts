@@ -26,8 +26,6 @@ export interface ServedSource {
   readonly jobs: ReadonlyMap<string, Job>;
   /** Resources with a schedule. One that is switched off is never overdue, and its incidents would never end. */
   readonly scheduled: readonly string[];
-  /** How far its answers may lag behind it, in milliseconds. */
-  readonly lagMs: number;
   /** What the settings say about its agenda. */
   readonly rules: AgendaRules;
   usage(): Promise<Usage>;

@@ -73,17 +73,3 @@ export async function readArrival(db: Db, { source, resource }: Place, at: strin
   );
   return rows[0] ?? { runId: null, kind: null, purpose: null };
 }
-
-/** The days that returned a row whose date is not shown: the first and the last; null for a row without such a window. */
-export async function readRowWindow(
-  db: Db,
-  { source, resource }: Place,
-  key: string,
-): Promise<{ from: string; to: string } | null> {
-  const window = await db
-    .selectFrom('sluice.row_windows')
-    .select([sql<string>`date_from::text`.as('from'), sql<string>`date_to::text`.as('to')])
-    .where(eb => eb.and({ source, resource, key }))
-    .executeTakeFirst();
-  return window ?? null;
-}

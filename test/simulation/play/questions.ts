@@ -7,7 +7,6 @@ import { differing, shownId } from '../../support/compare.ts';
 import { JOBS, MAIN } from '../../support/resources.ts';
 import { isHonest } from '../plan/choose-variants.ts';
 import type { Action } from '../plan/plan.ts';
-import { LAG_MS } from './process.ts';
 import { serve } from './serve.ts';
 import { change } from './source-changes.ts';
 import type { World } from './world.ts';
@@ -94,7 +93,6 @@ async function ask(world: World, action: Action, query: string, maxAgeMs: number
       timeZone: 'UTC',
       jobs: new Map([...MAIN, ...plan.others].map(name => [name, JOBS[name]])),
     },
-    lagMs: LAG_MS,
     rules: { limit: plan.limit, windowMs: plan.windowMs, timeZone: 'UTC' },
     usage: async () => null,
   };

@@ -210,7 +210,8 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
 
 /**
  * The list ends with this page by its count, which may be old; and pages may be shorter than it assumes, where deleted rows keep their places. So
- * the page behind one that may be full, that shows more than is counted, or behind which more is stored, has to show no further row.
+ * the page behind one that may be full, that shows more than is counted, behind which the source counts more pages, or more is stored, has to show no
+ * further row.
  */
 async function confirmLast(reading: RangeReading, placed: PlacedAnswer): Promise<PlacedAnswer> {
   const { question, task, isDescending, behind } = reading;
