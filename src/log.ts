@@ -4,7 +4,7 @@ import { visibleJson } from './visible-text.ts';
 
 export type Log = Logger;
 
-/** A logger to stderr: readable lines on a terminal, JSON elsewhere. */
+/** A logger: readable lines on a terminal, JSON elsewhere. */
 export function createLog(options: {
   level: string;
   /** `info` in place of 30, for log systems that expect words. Default: false. */
@@ -13,11 +13,11 @@ export function createLog(options: {
   hide?: (line: string) => string;
   /** Colors readable lines. Default: false. */
   color?: boolean;
+  /** Default: stderr, which it is if it is a terminal. */
   destination?: NodeJS.WritableStream;
 }): Log {
-  const destination = options.destination ?? process.stderr;
-  const readable = options.destination === undefined && process.stderr.isTTY;
-  const { hide = String, color = false, levelWords = false } = options;
+  const { hide = String, color = false, levelWords = false, destination = process.stderr } = options;
+  const readable = 'isTTY' in destination && destination.isTTY === true;
   const visible = (line: string) => (readable ? shownEscapes(visibleJson(line)) : visibleJson(line));
   return pino(
     {

@@ -50,10 +50,11 @@ export async function createProgram(cli: Cli, name: string | undefined): Promise
       '\nStart here:\n  sluice demo                see Sluice at work on made-up data\n  sluice <command> --help    options and examples of a command',
     );
   const only = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  for (const create of only ? [only] : Object.values(COMMANDS)) program.addCommand(await create(cli));
+  const needed = name === '--version' ? [] : only ? [only] : Object.values(COMMANDS);
+  for (const create of needed) program.addCommand(await create(cli));
   for (const command of withSubcommands(program)) {
     // Commander's own messages about wrong usage are replaced by ours.
-    command.configureOutput({ writeErr: () => undefined }).exitOverride(error => {
+    command.configureOutput({ writeErr: () => undefined, writeOut: cli.print }).exitOverride(error => {
       throw error.exitCode === 0 ? error : usageError(command, error);
     });
   }

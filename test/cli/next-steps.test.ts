@@ -4,7 +4,7 @@ import type { Cli } from '../../src/cli/session/session.ts';
 import { acceptAddress, acceptDeletes, acceptLosses, discard, MIGRATE, readAgain } from '../../src/next-steps.ts';
 
 /** Accepts every command, and carries none of them out. */
-const cli: Cli = { action: () => async () => undefined };
+const cli: Cli = { print: () => undefined, action: () => async () => undefined };
 
 test.each(['main', 'graz'])(
   'the command line accepts each command that a message about source %s names',

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.ts';
 
 function notes() {
   const lines: string[] = [];
-  const terminal = { watched: false, note: (line: string) => void lines.push(line) } as unknown as Terminal;
+  const terminal = { watched: null, note: (line: string) => void lines.push(line) } as unknown as Terminal;
   return { terminal, lines };
 }
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 
 const text = readFileSync(new URL('../../docs/commands.md', import.meta.url), 'utf8');
-const cli = { action: () => async () => undefined };
+const cli = { print: () => undefined, action: () => async () => undefined };
 
 const sectionOf = (heading: string) =>
   text.split(/^(?=## )/m).find(section => section.split('\n', 1)[0] === `## ${heading}`) ?? '';

@@ -22,8 +22,9 @@ async function run(
       used = use(shown.url as string, shown.apiKey as string).finally(() => stop.abort());
     },
   };
-  const session = { terminal, signal: stop.signal, clock } as unknown as Session;
+  const session = { terminal, shell: { cwd: tmpdir() }, signal: stop.signal, clock } as unknown as Session;
   const command = sandboxCommand({
+    print: () => undefined,
     action:
       (_needs, work) =>
       async (...given) => {
@@ -113,7 +114,7 @@ test('errors name what is wrong and what is expected', async () => {
 
 test('the help shows how to request faults', async () => {
   let shown = '';
-  const command = sandboxCommand({ action: () => async () => {} });
+  const command = sandboxCommand({ print: () => undefined, action: () => async () => {} });
   command.configureOutput({
     writeOut: text => {
       shown += text;

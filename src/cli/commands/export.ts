@@ -12,7 +12,7 @@ import { openParquetFile, type ParquetColumn, parquetColumns } from '../output/p
 import { ndjson } from '../output/query-formats.ts';
 import { openTextFile, type RowFile, writeRows } from '../output/result-file.ts';
 import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
-import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
+import { type Cli, newCommand, openQueryLogin, pathFrom, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice export invoices --out invoices.parquet
 sluice export receivables_ageing --out ageing.csv
@@ -39,9 +39,10 @@ export function exportCommand(cli: Cli): Command {
 
 async function runExport(session: Session, what: string, options: Options): Promise<0> {
   const { settings, signal, terminal, clock } = session;
-  const format = options.format ?? formatOf(options.out);
+  const out = pathFrom(session, options.out);
+  const format = options.format ?? formatOf(out);
   const partitioning = options.partitionBy === undefined ? null : partitioningOf(options.partitionBy);
-  if (partitioning) await openFolder(options.out);
+  if (partitioning) await openFolder(out);
   const database = await openQueryLogin(session);
   const source = queryOf(what);
   const { schema } = settings.single;
@@ -61,10 +62,10 @@ async function runExport(session: Session, what: string, options: Options): Prom
   const open = (path: string): Promise<RowFile> =>
     format === 'parquet' ? openParquetFile(path, parquet) : openTextFile(path, TEXT[format]());
   const extension = format === 'csv-safe' ? 'csv' : format;
-  const parts = partitioning && openPartitions(options.out, partitioning, open, extension);
+  const parts = partitioning && openPartitions(out, partitioning, open, extension);
   let shownAt = clock.now();
   const read = { query, schema, timeoutMs: 0, signal };
-  const rows = await writeRows(database, read, parts ?? (() => open(options.out)), rowCount => {
+  const rows = await writeRows(database, read, parts ?? (() => open(out)), rowCount => {
     if (!terminal.watched || clock.now() - shownAt <= 2 * SECOND) return;
     shownAt = clock.now();
     terminal.note(`${plural(rowCount, 'row')} so far`);

@@ -6,6 +6,7 @@ import { isCancel, password, text } from '@clack/prompts';
 import type { Command } from 'commander';
 import { capitalized, codeOf, SluiceError, sentence } from '../../errors.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
+import type { Shell } from '../session/shell.ts';
 import { checkAnswer } from './doctor.ts';
 
 const EXAMPLES = `sluice init
@@ -24,14 +25,14 @@ export function initCommand(cli: Cli): Command {
 }
 
 async function init(session: Session, options: Options): Promise<0> {
-  const { terminal, settings: current } = session;
+  const { terminal, shell, settings: current } = session;
   if (current.sourcesFile !== null)
     terminal.note(
       `${current.sourcesFile} describes the sources and takes precedence: while it exists, SOURCE_URL in .env has no effect. To add a source to it: docs/several-sources.md`,
     );
-  const file = join(process.cwd(), '.env');
+  const file = join(shell.cwd, '.env');
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';
-  const answers = await readAnswers(options);
+  const answers = await readAnswers(shell, options);
   terminal.hide([answers.key]);
   const settings = { SOURCE_URL: answers.url, SOURCE_API_KEY: answers.key };
   const source = session.sourceWith(settings);
@@ -45,7 +46,7 @@ async function init(session: Session, options: Options): Promise<0> {
     });
   write(file, withSettings(before, settings));
   for (const name of Object.keys(settings))
-    if (process.env[name] !== undefined && process.env[name] !== settings[name as keyof typeof settings])
+    if (shell.env[name] !== undefined && shell.env[name] !== settings[name as keyof typeof settings])
       terminal.note(`${name} is set in the environment too, and that value is used: unset ${name}`);
   const found = checks.map(each => each.found);
   terminal.show({ file, url: answers.url, found }, () =>
@@ -58,9 +59,9 @@ async function init(session: Session, options: Options): Promise<0> {
   return 0;
 }
 
-async function readAnswers({ url }: Options): Promise<{ url: string; key: string }> {
-  if (process.stdin.isTTY) return ask(url);
-  const key = (await readAll(process.stdin)).trim();
+async function readAnswers(shell: Shell, { url }: Options): Promise<{ url: string; key: string }> {
+  if (shell.stdin.isTTY) return ask(shell, url);
+  const key = (await readAll(shell.stdin)).trim();
   if (url !== undefined && key !== '') return { url, key };
   const missing = url === undefined ? '--url' : 'The key';
   throw new SluiceError('usage', `${missing} is missing, and there is no terminal to ask on.`, {
@@ -69,13 +70,16 @@ async function readAnswers({ url }: Options): Promise<{ url: string; key: string
 }
 
 /** Asks on the terminal for the key, which is not shown as it is typed, and for the address unless it is given. */
-async function ask(given: string | undefined): Promise<{ url: string; key: string }> {
+async function ask(
+  { stdin: input, stdout: output }: Shell,
+  given: string | undefined,
+): Promise<{ url: string; key: string }> {
   const validate = (value: string | undefined) => (value?.trim() ? undefined : 'Needed to read the source.');
   const cancelled = () => new SluiceError('stopped', 'Stopped; nothing was written.');
   const placeholder = 'https://books.example.com';
-  const url = given ?? (await text({ message: 'Address of the installation', placeholder, validate }));
+  const url = given ?? (await text({ message: 'Address of the installation', placeholder, validate, input, output }));
   if (isCancel(url)) throw cancelled();
-  const key = await password({ message: 'API key (Settings, API Access)', mask: '*', validate });
+  const key = await password({ message: 'API key (Settings, API Access)', mask: '*', validate, input, output });
   if (isCancel(key)) throw cancelled();
   return { url: url.trim(), key: key.trim() };
 }

@@ -42,9 +42,9 @@ async function mcp(session: Session, { allowOrders = false }: { allowOrders?: bo
   const reader = await openQueryLogin(session);
   const server = new McpServer({ name: 'sluice', version: VERSION }, { instructions: INSTRUCTIONS });
   registerTools(server, session, { database, reader, allowOrders });
-  await server.connect(new StdioServerTransport());
+  await server.connect(new StdioServerTransport(session.shell.stdin, session.shell.stdout));
   // The client closes our standard input when it is done.
-  await once(process.stdin, 'end', { signal: session.signal }).catch(() => undefined);
+  await once(session.shell.stdin, 'end', { signal: session.signal }).catch(() => undefined);
   await server.close();
   return 0;
 }

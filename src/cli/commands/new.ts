@@ -24,10 +24,10 @@ const EXAMPLE = 'sluice new resource /api/v2/contracts';
 const SAMPLE_ROWS = 100;
 
 async function begin(session: Session, path: string): Promise<0> {
-  const { terminal, jobs } = session;
+  const { terminal, jobs, shell } = session;
   const name = nameOf(path);
   if (jobs.has(name)) throw new SluiceError('usage', `There is a resource ${name} already: jobs/${name}.ts.`);
-  const folder = process.cwd();
+  const folder = shell.cwd;
   for (const needed of ['jobs', 'src/engine/job.ts'])
     if (!existsSync(join(folder, needed)))
       throw new SluiceError('usage', `${needed} is not here: a resource is added to a clone of the repository.`, {

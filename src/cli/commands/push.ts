@@ -16,6 +16,7 @@ import {
   NO_WAIT,
   newCommand,
   type OpenSource,
+  pathFrom,
   type Session,
   wholeNumber,
 } from '../session/session.ts';
@@ -47,7 +48,7 @@ async function push(session: Session, name: string, path: string, options: Optio
     });
   const { settings, terminal } = session;
   const source = settings.single as OpenSource;
-  const { lines, problems } = checkLines(target, readLines(path, target));
+  const { lines, problems } = checkLines(target, readLines(pathFrom(session, path), target));
   if (problems.length > 0) return showProblems(terminal, basename(path), name, lines.length, problems);
   if (lines.length === 0)
     throw new SluiceError('usage', `${path} contains no lines to push.`, {

@@ -8,7 +8,7 @@ import { openSandbox, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { SluiceError } from '../../errors.ts';
 import { shellWord } from '../../next-steps.ts';
-import { type Cli, newCommand, type Session, untilAborted, wholeNumber } from '../session/session.ts';
+import { type Cli, newCommand, pathFrom, type Session, untilAborted, wholeNumber } from '../session/session.ts';
 
 const EXAMPLES = `sluice sandbox --size medium --activity 30 --port 4010
 sluice sandbox --variant order=shuffled,limit-max=1000
@@ -56,7 +56,8 @@ export function sandboxCommand(cli: Cli): Command {
     .action(cli.action({ source: false }, runSandbox));
 }
 
-async function runSandbox({ terminal, signal, clock }: Session, options: Options): Promise<0> {
+async function runSandbox(session: Session, options: Options): Promise<0> {
+  const { terminal, signal, clock } = session;
   if (options.variants) {
     terminal.show({ variants: describeVariants() }, describeVariants);
     return 0;
@@ -70,7 +71,7 @@ async function runSandbox({ terminal, signal, clock }: Session, options: Options
     apiKey: options.key,
     variants: parseVariants((options.variant ?? []).join(',')),
     faults: parseFaultRates((options.faults ?? []).join(',')),
-    faultPlan: options.faultsScript === undefined ? [] : await readScript(options.faultsScript),
+    faultPlan: options.faultsScript === undefined ? [] : await readScript(pathFrom(session, options.faultsScript)),
   });
   try {
     const { url, apiKey } = sandbox;

@@ -10,7 +10,8 @@ import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
 import { openTextFile, writeRows } from '../output/result-file.ts';
 import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
-import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
+import { type Cli, newCommand, openQueryLogin, pathFrom, type Session } from '../session/session.ts';
+import type { Input } from '../session/shell.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
 const EXAMPLES = `sluice sql "select status, count(*), sum(amount) from invoices group by status"
@@ -40,8 +41,8 @@ export function sqlCommand(cli: Cli): Command {
 }
 
 async function runQuery(session: Session, given: string | undefined, options: Options): Promise<0> {
-  const { terminal, settings, signal } = session;
-  const query = given ?? (process.stdin.isTTY ? '' : await readStandardInput(signal));
+  const { terminal, settings, signal, shell } = session;
+  const query = given ?? (shell.stdin.isTTY ? '' : await readStandardInput(shell.stdin, signal));
   if (query.trim() === '')
     throw new SluiceError('usage', 'No query was given.', {
       next: 'Example: sluice sql "select count(*) from invoices"',
@@ -53,7 +54,11 @@ async function runQuery(session: Session, given: string | undefined, options: Op
   const database = await openQueryLogin(session);
   const age = await freshen(session, database, read, options);
   if (out !== undefined) {
-    const rows = await writeRows(database, read, await openTextFile(out, create({ colors: PLAIN, width: null })));
+    const rows = await writeRows(
+      database,
+      read,
+      await openTextFile(pathFrom(session, out), create({ colors: PLAIN, width: null })),
+    );
     terminal.show({ file: out, rows, asOf: age && asOf(age) }, () => `${plural(rows, 'row')} written to ${out}`);
     noteAge(terminal, age);
     return 0;
@@ -87,9 +92,9 @@ function chooseFormat(isJson: boolean, { format, expanded }: Options): CreateFor
 }
 
 /** The writer of a pipe may keep it open forever, so the signal ends the wait. */
-async function readStandardInput(signal: AbortSignal): Promise<string> {
+async function readStandardInput(stdin: Input, signal: AbortSignal): Promise<string> {
   try {
-    return await text(addAbortSignal(signal, process.stdin));
+    return await text(addAbortSignal(signal, stdin));
   } catch (error) {
     throw signal.aborted ? new SluiceError('stopped', 'Stopped on request, before a query was received.') : error;
   }

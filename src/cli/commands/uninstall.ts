@@ -65,14 +65,14 @@ async function uninstall(session: Session, { dryRun = false, yes = false }: Opti
   return 0;
 }
 
-async function find({ settings, jobs }: Session, database: Warehouse, folder: string | null): Promise<Found> {
+async function find({ settings, jobs, shell }: Session, database: Warehouse, folder: string | null): Promise<Found> {
   const declared = declareTables(jobs).flatMap(({ name, children }) => [name, ...children.map(child => child.name)]);
   const kept = await findKept(
     database.kysely,
     settings.sources.map(({ schema }) => schema),
     declared,
   );
-  const files = [join(process.cwd(), '.env'), ...(settings.sourcesFile === null ? [] : [settings.sourcesFile])];
+  const files = [join(shell.cwd, '.env'), ...(settings.sourcesFile === null ? [] : [settings.sourcesFile])];
   const databases = folder === null ? [] : await otherDatabases(database.kysely);
   return { database: database.place, folder, databases, ...kept, files: files.filter(file => existsSync(file)) };
 }

@@ -40,7 +40,7 @@ const LINE_EVERY_MS = 10 * SECOND;
 
 /** Bars on a terminal, otherwise a line every ten seconds. `stop` releases the terminal. */
 export function createProgress({ terminal, clock }: { terminal: Terminal; clock: Clock }) {
-  const shown = terminal.watched ? createBars() : createLines(terminal, clock);
+  const shown = terminal.watched ? createBars(terminal.watched) : createLines(terminal, clock);
   /** For one source. A `source` name precedes the resources; times are shown in `timeZone`. */
   const of = (source: string | null, timeZone: string) => {
     const prefix = source === null ? '' : `${source} `;
@@ -121,14 +121,14 @@ export function createWaitNote(terminal: Pick<Terminal, 'note'>, clock: Clock, n
   };
 }
 
-function createBars(): ReturnType<typeof createLines> {
+function createBars(stream: NodeJS.WriteStream): ReturnType<typeof createLines> {
   const multi = new cliProgress.MultiBar({
     format: '{resource} {bar} {rows} rows  {requests} requests  {note}',
     barCompleteChar: '█',
     barIncompleteChar: '░',
     barsize: 24,
     hideCursor: true,
-    stream: process.stderr,
+    stream,
     emptyOnZero: true,
   });
   const all = new Map<string, cliProgress.SingleBar>();

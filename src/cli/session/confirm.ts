@@ -4,14 +4,14 @@ import type { Session } from './session.ts';
 
 /** Asks on the terminal before data is deleted; without one, or with --json, the command has to be given again as `command`. */
 export async function confirm(
-  { terminal, signal }: Pick<Session, 'terminal' | 'signal'>,
+  { terminal, shell, signal }: Pick<Session, 'terminal' | 'shell' | 'signal'>,
   { name, question, command }: { name: string; question: string; command: string },
 ): Promise<void> {
-  if (!process.stdin.isTTY || terminal.json)
+  if (!shell.stdin.isTTY || terminal.json)
     throw new SluiceError('usage', `${name} deletes data and needs a confirmation.`, {
       next: `To confirm: ${command}`,
     });
-  if (!(await saysYes(`${question} (yes/no) `, { input: process.stdin, output: process.stderr, signal })))
+  if (!(await saysYes(`${question} (yes/no) `, { input: shell.stdin, output: shell.stderr, signal })))
     throw new SluiceError('stopped', 'Nothing was deleted.');
 }
 

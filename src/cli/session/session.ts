@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Command } from 'commander';
 import type { Clock } from '../../clock.ts';
@@ -9,6 +10,7 @@ import type { Log } from '../../log.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
+import type { Shell } from './shell.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Settings extends Omit<Config, 'secrets' | 'logLevel' | 'logLevelWords'> {
@@ -34,6 +36,7 @@ export const isOpen = (source: SourceConfig): source is OpenSource => source.set
 /** What a command works with. Its databases are closed when the command ends, whether or not it succeeds. */
 export interface Session {
   readonly command: string;
+  readonly shell: Shell;
   readonly terminal: Terminal;
   readonly settings: Settings;
   /** Aborted by Ctrl-C and SIGTERM; in a service, by the second of them or at the end of the drain period. */
@@ -59,11 +62,16 @@ export interface Session {
   readonly migrations: Pick<MigrationOptions, 'sluiceFolder' | 'warehouseFolder'>;
 }
 
+/** The absolute path of a file or folder that somebody named. */
+export const pathFrom = ({ shell }: Pick<Session, 'shell'>, path: string): string => resolve(shell.cwd, path);
+
 /** Exit code: 0 done, 1 failed, 75 stopped at the request limit. */
 export type ExitCode = 0 | 1 | 75;
 
 export interface Cli {
-  /** Wraps the work of a command: reads the settings first, closes everything afterwards and ends the process. */
+  /** For help and the version. */
+  readonly print: (text: string) => void;
+  /** Wraps the work of a command: reads the settings first and closes everything afterwards. */
   action<A extends unknown[]>(
     needs: { source: boolean },
     work: (session: Session, ...given: A) => Promise<ExitCode>,

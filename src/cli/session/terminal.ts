@@ -3,6 +3,7 @@ import pc from 'picocolors';
 import { hideSecrets } from '../../log.ts';
 import { isoTimes } from '../../service/format.ts';
 import { visibleJson, visibleLines } from '../../visible-text.ts';
+import type { Output, Shell } from './shell.ts';
 
 const PAINTS = ['bold', 'dim', 'red', 'green', 'cyan'] as const;
 
@@ -22,8 +23,10 @@ const MARK = `${CODE}${randomInt(1000, 10_000)};${randomInt(1000, 10_000)};`;
 /** A command's output: its result goes to stdout, everything else to stderr. */
 export type Terminal = ReturnType<typeof createTerminal>;
 
-export function createTerminal(options: { json: boolean; color: boolean }) {
-  const { stdout, stderr } = process;
+export function createTerminal(
+  { stdout, stderr, env }: Pick<Shell, 'stdout' | 'stderr' | 'env'>,
+  options: { json: boolean; color: boolean },
+) {
   let hidden = hideSecrets([]);
   let known: string[] = [];
   let closed = false;
@@ -35,17 +38,17 @@ export function createTerminal(options: { json: boolean; color: boolean }) {
       if (stream === stdout) closed = true;
     });
   }
-  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  const { NO_COLOR, FORCE_COLOR, TERM } = env;
   // As Node does: FORCE_COLOR=0 and NO_COLOR mean no colours, on a terminal as in a pipe.
   const forced = FORCE_COLOR ? !/^(0|false)$/.test(FORCE_COLOR) : null;
-  const colorful = (stream: NodeJS.WriteStream) =>
+  const colorful = (stream: Output) =>
     options.color && !NO_COLOR && (forced ?? (stream.isTTY === true && TERM !== 'dumb'));
 
   return {
     /** The result is printed as one JSON document. */
     json: options.json,
-    /** stderr is a terminal, so progress bars can be drawn. */
-    watched: stderr.isTTY === true && process.env.TERM !== 'dumb',
+    /** stderr if it is a terminal on which progress bars can be drawn. */
+    watched: stderr.isTTY === true && TERM !== 'dumb' ? stderr : null,
     /** Columns of stdout; null if it is not a terminal, where no line need fit. */
     width: stdout.isTTY ? Math.max(stdout.columns || 100, 60) : null,
     /** For stdout. */

@@ -113,16 +113,17 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   const begun = beginning(world);
   // What a lagging answer lacks is believed only then; a sync does not wait for it.
   await clock.advance(LAG_MS + SECOND);
-  let states = await finish(world, kind, { whole: true });
-  // Another reading confirms only that much later: a repair waits for it, a sync leaves it to the next.
   const atLeast = showsLackedRows(plan) || plan.variants.estimates === 'yes' ? READINGS_TO_LEARN : 1;
-  let turns = 1;
-  for (; turns < Math.max(kind === 'sync' ? await readingsNeeded(database) : 1, atLeast); turns++) {
-    await clock.advance(showsDeletedRows(plan) ? DAY : LAG_MS + SECOND);
+  const begins: Date[] = [];
+  let states: string[] = [];
+  do {
+    // Another reading confirms only that much later: a repair waits for it, a sync leaves it to the next.
+    if (begins.length > 0) await clock.advance(showsDeletedRows(plan) ? DAY : LAG_MS + SECOND);
+    begins.push(new Date(clock.now()));
     states = await finish(world, kind, { whole: true });
-  }
+  } while (begins.length < atLeast || (kind === 'sync' && (await needsReading(database, begins))));
   // The bound holds for two of them.
-  checkRequests(world, begun, `the last ${kind}`, Math.max(turns / 2, 1));
+  checkRequests(world, begun, `the last ${kind}`, Math.max(begins.length / 2, 1));
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
   const kept = await mayBeUnreadable(database, hidesRecords(plan));
   const found = await differences(database, sandbox, Number.POSITIVE_INFINITY, [...MAIN, ...plan.others]);
@@ -167,12 +168,17 @@ async function mayBeUnreadable(database: Database, hides: boolean): Promise<Set<
   return new Set(rows.map(({ resource, key }) => `${resource} ${key} is not at the source`));
 }
 
-/** A missing row is lacked by two readings before it is deleted, by three if half of its slice went missing with it (docs/coverage.md). */
-async function readingsNeeded(database: Database): Promise<number> {
-  const { rows } = await database.query<{ needed: number }>(
-    'select coalesce(max(case when half then 3 else 2 end), 1) as needed from sluice.missing',
+/**
+ * A missing row is lacked by two readings before it is deleted, by three if half of its slice went missing with it (docs/coverage.md). The first
+ * of them may be the latest: a sync before may have failed.
+ */
+async function needsReading(database: Database, begins: readonly Date[]): Promise<boolean> {
+  const { rows } = await database.query(
+    `select from sluice.missing, lateral (select case when half then 3 else 2 end as needed) n
+      where cardinality($1::timestamptz[]) < needed or (select count(*) from unnest($1::timestamptz[]) b where b > since) < needed - 1`,
+    [begins],
   );
-  return rows[0]?.needed ?? 1;
+  return rows.length > 0;
 }
 
 /** The lists that Sluice claims to be complete. In others, rows behind an end that nothing agrees with are kept, and may be absent if it is a cap. */

@@ -1,0 +1,126 @@
+import { type Command, CommanderError } from 'commander';
+import { createProgram } from './cli/program.ts';
+import { checkNever, checkRewriteLimits } from './cli/session/check-settings.ts';
+import { type Cli, loadJobs } from './cli/session/session.ts';
+import type { Shell } from './cli/session/shell.ts';
+import { createTerminal } from './cli/session/terminal.ts';
+import type { Config } from './config/config.ts';
+import { readConfig } from './config/read-config.ts';
+import { isKind, SluiceError } from './errors.ts';
+import { openSession } from './open-session.ts';
+
+/** One command, as a process or a test runs it. */
+export interface Program {
+  /** Resolves with the exit code once all output has been handed on. Never rejects. */
+  run(): Promise<number>;
+  /** Reports an error that nothing has caught, and resolves like `run`. */
+  fail(error: unknown): Promise<number>;
+  /**
+   * For Ctrl-C and SIGTERM: a service drains at the first and stops at the second, other commands stop at the first. False if the command is
+   * stopping already.
+   */
+  stop(): boolean;
+}
+
+/** `home`: the folder with `jobs` and `migrations`. */
+export function openProgram(shell: Shell, home: URL): Program {
+  const { argv, env, cwd } = shell;
+  const flags = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  const terminal = createTerminal(shell, { json: flags.includes('--json'), color: !flags.includes('--no-color') });
+  const draining = new AbortController();
+  const stopping = new AbortController();
+  let drains = false;
+  let debugs = showsDebug(env.LOG_LEVEL);
+  let exitCode = 0;
+
+  const cli: Cli = {
+    print: text => void shell.stdout.write(text),
+    action:
+      (needs, work) =>
+      async (...given) => {
+        const jobs = await loadJobs(new URL('jobs', home));
+        const command = given.at(-1) as unknown as Command;
+        const { source } = command.optsWithGlobals<{ source?: string }>();
+        const config = readConfig({
+          environment: env,
+          directory: cwd,
+          needsSource: needs.source,
+          source,
+          resources: [...jobs.keys()],
+        });
+        terminal.hide(config.secrets);
+        checkNever(config, jobs);
+        checkRewriteLimits(config, jobs);
+        await checkSchedules(config);
+        debugs ||= showsDebug(config.logLevel);
+        drains = command.name() === 'start';
+        const closing: (() => Promise<void>)[] = [];
+        try {
+          const signals = { stopping: stopping.signal, draining: draining.signal };
+          const named = { name: command.name(), source, sendsKey: needs.source };
+          const session = openSession({ shell, home, terminal, config, jobs, command: named, signals, closing });
+          exitCode = await work(session, ...given);
+        } finally {
+          // A connection that does not close must not hide the error that stopped the work.
+          for (const close of closing.reverse()) await close().catch(error => terminal.note(`${error}`));
+        }
+      },
+  };
+
+  /** Returns the exit code of the error's kind. */
+  function report(error: unknown): number {
+    const known = error instanceof SluiceError;
+    const kind = known ? error.kind : 'bug';
+    const message = terminal.hidden(error instanceof Error ? error.message : String(error));
+    const next = terminal.hidden(
+      known
+        ? (error.next ?? '')
+        : 'This is a bug in Sluice. Incomplete changes were rolled back. LOG_LEVEL=debug shows where it happened.',
+    );
+    // After partial output, only the exit code and stderr report the error: a second JSON document would make stdout invalid.
+    if (terminal.json && !terminal.begun)
+      terminal.show({ error: { kind, message, ...(next ? { next } : {}) } }, () => '');
+    terminal.note([terminal.noteColors.red(message), next].filter(Boolean).join('\n'));
+    if (debugs && error instanceof Error && error.stack) terminal.note(error.stack);
+    return isKind(error, 'usage', 'configuration') ? 2 : isKind(error, 'quota') ? 75 : 1;
+  }
+
+  async function end(code: number): Promise<number> {
+    await terminal.flush();
+    return code;
+  }
+
+  // Commander ends with an error after --help and --version, too.
+  const fail = (error: unknown) => end(error instanceof CommanderError && error.exitCode === 0 ? 0 : report(error));
+
+  return {
+    fail,
+    async run() {
+      try {
+        const program = await createProgram(cli, argv[0]);
+        await program.parseAsync(argv, { from: 'user' });
+        return await end(exitCode);
+      } catch (error) {
+        return fail(error);
+      }
+    },
+    stop() {
+      if (stopping.signal.aborted) return false;
+      const reason = new SluiceError('stopped', 'Stopped on request.', {
+        next: 'Run the same command again to continue.',
+      });
+      if (draining.signal.aborted || !drains) stopping.abort(reason);
+      draining.abort(reason);
+      return true;
+    },
+  };
+}
+
+const showsDebug = (level: string | undefined): boolean => level === 'debug' || level === 'trace';
+
+/** Checks cron expressions before anything starts. The scheduler, which does it, takes 50 ms to load, so only if one is set. */
+async function checkSchedules({ sources }: Config): Promise<void> {
+  for (const { name: source, schedules } of sources)
+    for (const [resource, schedule] of Object.entries(schedules))
+      if (schedule !== 'off') (await import('./service/schedule/schedule.ts')).cronOf({ source, resource, schedule });
+}
