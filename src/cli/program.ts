@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
   push: async cli => (await import('./commands/push.ts')).pushCommand(cli),
   accept: async cli => (await import('./commands/accept.ts')).acceptCommand(cli),
   undo: async cli => (await import('./commands/undo.ts')).undoCommand(cli),
+  close: async cli => (await import('./commands/close.ts')).closeCommand(cli),
   quarantine: async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
   why: async cli => (await import('./commands/why.ts')).whyCommand(cli),
   sql: async cli => (await import('./commands/sql.ts')).sqlCommand(cli),

@@ -97,3 +97,9 @@ function rangeWords(from: bigint | string | null, to: bigint | string | null): s
   if (from === null) return to === null ? 'all dates' : `up to ${to}`;
   return to === null ? `from ${from} on` : `${from} to ${to}`;
 }
+
+/** `2 added, 1 changed`; empty where nothing is. */
+export const restatedText = (counts: Readonly<Record<'added' | 'changed' | 'deleted', number>>): string =>
+  (['added', 'changed', 'deleted'] as const)
+    .flatMap(kind => (counts[kind] > 0 ? `${count(counts[kind])} ${kind}` : []))
+    .join(', ');

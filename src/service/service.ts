@@ -8,6 +8,7 @@ import { createAttemptLimit } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
+import { closedMonthRoutes } from './console/closed-months.ts';
 import type { ConsoleParts } from './console/console-parts.ts';
 import { CONSOLE_SCRIPT } from './console/console-script.ts';
 import { CONSOLE_STYLE } from './console/console-style.ts';
@@ -89,7 +90,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 /** `/orders/new` stands before `/orders/:id`. */
 const PAGES = [
   ...[overviewRoutes, sourceRoutes, runsRoutes, newOrderRoutes, orderRoutes],
-  ...[dataRoutes, exceptionRoutes, recordRoutes, sqlRoutes, statusRoutes],
+  ...[dataRoutes, exceptionRoutes, closedMonthRoutes, recordRoutes, sqlRoutes, statusRoutes],
 ];
 
 function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates): Hono {

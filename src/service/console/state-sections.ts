@@ -79,8 +79,8 @@ function incidentRow({ source, resource, kind, openedAt, message, next }: Incide
   const where = resource === null ? source : `${resource} of ${source}`;
   const opened = stampMs(openedAt);
   const age = timeElement(opened, timeZone, shortDuration(Math.abs(at - opened)));
-  return html`<li>${icon(kind === 'fuse' || kind === 'rewrite' ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
-<div>${next ? html`<p class="soft">What to do:</p>${nextStep(next)}` : ''}${kind === 'rewrite' ? html`<p><a href="/rewrites/${encodeURIComponent(source)}">Compare, accept or undo</a></p>` : ''}</div></li>`;
+  return html`<li>${icon(kind === 'fuse' || kind === 'rewrite' || kind === 'restated' ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
+<div>${next ? html`<p class="soft">What to do:</p>${nextStep(next)}` : ''}${kind === 'rewrite' ? html`<p><a href="/rewrites/${encodeURIComponent(source)}">Compare, accept or undo</a></p>` : ''}${kind === 'restated' ? html`<p><a href="/months/${encodeURIComponent(source)}">Compare or accept</a></p>` : ''}</div></li>`;
 }
 
 /** Used by lane, what others used, and when a request frees. */

@@ -26,7 +26,7 @@ const seconds = z.number().nullable();
 const incident = z.object({
   source: z.string(),
   resource: z.string().nullable().describe('Null: the source as a whole.'),
-  kind: z.enum(['failed', 'fuse', 'rewrite', 'unauthorized', 'unavailable', 'outdated']),
+  kind: z.enum(['failed', 'fuse', 'rewrite', 'restated', 'unauthorized', 'unavailable', 'outdated']),
   message: z.string(),
   next: z.string().nullable().describe('What to do.'),
   openedAt: moment,

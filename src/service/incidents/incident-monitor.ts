@@ -4,6 +4,7 @@ import { rewritten } from '../../engine/changes/announce-rewrites.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
+import { sourceOption } from '../../next-steps.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import {
   claimUntold,
@@ -19,7 +20,9 @@ import {
   type Reported,
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
+import { countRestatements, type RestatedList, sealedState } from '../../warehouse/ledgers/seals.ts';
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
+import { restatedText } from '../format.ts';
 import { sharedRun } from '../shared-run.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 import type { ServedSource } from '../status/served-source.ts';
@@ -55,8 +58,9 @@ export async function monitorIncidents(options: MonitorOptions, signal: AbortSig
     }
   };
   const deliver = sharedRun(() => forEachSource(source => sendAlerts(options, source, signal)));
+  const restated = createRestatedTroubles();
   while (!signal.aborted) {
-    await forEachSource(source => recordIncidents(options, source));
+    await forEachSource(source => recordIncidents(options, source, restated));
     void deliver();
     await options.clock.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
   }
@@ -67,9 +71,13 @@ export async function monitorIncidents(options: MonitorOptions, signal: AbortSig
 export async function recordIncidents(
   { database, freshnessLimitMs, hide }: MonitorOptions,
   source: Pick<ServedSource, 'name' | 'scheduled'>,
+  restated = createRestatedTroubles(),
 ): Promise<void> {
   await inTurn(database, source.name, async tx => {
-    const troubles = await findTroubles(tx, source.name, source.scheduled, freshnessLimitMs);
+    const troubles = [
+      ...(await findTroubles(tx, source.name, source.scheduled, freshnessLimitMs)),
+      ...(await restated(tx, source.name)),
+    ];
     await noteTroubles(
       tx,
       source.name,
@@ -196,6 +204,31 @@ async function findTroubles(
     if (trouble) troubles.set(`outdated ${each.resource}`, trouble);
   }
   return [...troubles.values()];
+}
+
+/** The rows of closed months are compared only after rows of their lists have changed. */
+function createRestatedTroubles(): (db: Db, source: string) => Promise<readonly Trouble[]> {
+  const known = new Map<string, { readonly state: string; readonly troubles: readonly Trouble[] }>();
+  return async (db, source) => {
+    const state = await sealedState(db, source);
+    if (state === null) return [];
+    const before = known.get(source);
+    if (before?.state === state) return before.troubles;
+    const lists = groupBy(await countRestatements(db, source), ({ resource }) => resource);
+    const troubles = [...lists].map(([resource, months]) => restatedTrouble(source, resource, months));
+    known.set(source, { state, troubles });
+    return troubles;
+  };
+}
+
+function restatedTrouble(source: string, resource: string, months: readonly RestatedList[]): Trouble {
+  const changes = months.map(({ month, ...counts }) => `${month}: ${restatedText(counts)}`);
+  return {
+    kind: 'restated',
+    resource,
+    message: `Rows of ${resource} in closed months are not as they were. ${changes.join('. ')}.`,
+    next: `See them: sluice close ${months[0]?.month}${sourceOption(source)}`,
+  };
 }
 
 function staleness(

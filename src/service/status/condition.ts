@@ -127,6 +127,8 @@ function incidentText(source: string, { resource, kind, openedAt }: Incident, at
       return `${subject}: more would be lost than a day allows`;
     case 'rewrite':
       return `${subject}: many values were replaced${lasting}`;
+    case 'restated':
+      return `${subject}: rows of a closed month changed`;
     case 'failed':
       return `${subject}: the last run failed`;
   }
@@ -190,6 +192,7 @@ export const INCIDENT_TITLES: Readonly<Record<Incident['kind'], string>> = {
   failed: 'run failed',
   fuse: 'loss limit reached',
   rewrite: 'many values replaced',
+  restated: 'closed month changed',
   unauthorized: 'API key rejected',
   unavailable: 'source unavailable',
   outdated: 'data is stale',

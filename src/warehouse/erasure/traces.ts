@@ -24,11 +24,13 @@ export async function readRecordState(db: Db, table: Table, place: Place, key: s
   return { isStored, isMissing, isQuarantined: await isQuarantined(db, place, key) };
 }
 
-/** Every stored version of a record: its row, deleted and earlier ones, pushed lines, and what is in quarantine, as JSON or as text. */
+/** Every stored version of a record: its row, deleted and earlier ones, those of closed months, pushed lines, and what is in quarantine, as JSON or as text. */
 export async function readCopies(db: Db, table: Table, place: Place, key: string): Promise<unknown[]> {
   const { rows } = await sql<{ copy: unknown }>`
     select to_jsonb(t) as copy from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)} = cast(${key} as ${sql.raw(table.key.type)})
     union all select row from ${sql.id(table.schema, 'row_history')} where resource = ${place.resource} and key = ${key}
+    union all select row from sluice.sealed_rows where resource = ${place.resource} and key = ${key} and row is not null
+      and seal_id in (select id from sluice.seals where source = ${place.source})
     union all select to_jsonb(payload) from sluice.quarantine where source = ${place.source} and resource = ${place.resource} and key = ${key}
     union all select body from sluice.push_items where source = ${place.source} and resource = ${place.resource}
       and (row_key = ${key} or source_id = ${key})`.execute(db);
@@ -69,7 +71,7 @@ export async function findReferences(
   return found;
 }
 
-/** The rows of each table of the warehouse, of the quarantine and of pushed lines that hold one of these texts. It scans every table. */
+/** The rows of each table of the warehouse, of closed months, of the quarantine and of pushed lines that hold one of these texts. It scans every table. */
 export async function findMentions(
   db: Db,
   { source, schema, texts }: { source: string; schema: string; texts: readonly string[] },
@@ -84,6 +86,11 @@ export async function findMentions(
       from: sql.id('sluice', name),
       where: sql`t.source = ${source}`,
     })),
+    {
+      table: 'sluice.sealed_rows',
+      from: sql.id('sluice', 'sealed_rows'),
+      where: sql`t.seal_id in (select id from sluice.seals where source = ${source})`,
+    },
   ];
   const found: { table: string; rows: number }[] = [];
   for (const { table, from, where } of places) {

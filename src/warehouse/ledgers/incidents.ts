@@ -12,9 +12,10 @@ import { covering, notOffered } from './coverage.ts';
  * - `fuse`, `failed`: a run of the resource stopped at the loss limit, or failed; `failed` for the whole source when it is
  *   another installation than before.
  * - `rewrite`: more values of a field were replaced than people usually do, and nobody has settled that.
+ * - `restated`: rows of a closed month are not as they were.
  * - `outdated`: the last successful sync is too long ago.
  */
-export type IncidentKind = 'failed' | 'fuse' | 'rewrite' | 'unauthorized' | 'unavailable' | 'outdated';
+export type IncidentKind = 'failed' | 'fuse' | 'rewrite' | 'restated' | 'unauthorized' | 'unavailable' | 'outdated';
 
 /** Something that is wrong now. */
 export interface Trouble {

@@ -1,0 +1,113 @@
+import { type Kysely, sql } from 'kysely';
+
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`create table if not exists sluice.seals (
+    id bigint generated always as identity primary key,
+    source text not null,
+    month text not null,
+    sealed_at timestamptz not null,
+    digest text not null,
+    replaced_at timestamptz)`.execute(db);
+  await sql`create unique index if not exists seals_in_force on sluice.seals (source, month) where replaced_at is null`.execute(
+    db,
+  );
+  await sql`create table if not exists sluice.sealed_lists (
+    seal_id bigint not null references sluice.seals on delete cascade,
+    resource text not null,
+    schema text not null,
+    date_field text not null,
+    children jsonb not null,
+    rows integer not null,
+    sums jsonb not null,
+    digest text not null,
+    primary key (seal_id, resource))`.execute(db);
+  await sql`create table if not exists sluice.sealed_rows (
+    seal_id bigint not null,
+    resource text not null,
+    key text not null,
+    row jsonb,
+    hash text not null,
+    primary key (seal_id, resource, key),
+    foreign key (seal_id, resource) references sluice.sealed_lists on delete cascade)`.execute(db);
+
+  // Fields of _extra stand beside the columns, so that one that becomes a column is no change. Times are written in UTC, whoever asks.
+  await sql`
+    create or replace function sluice.month_rows(place text, list text, date_field text, children jsonb, month text, sealed bigint)
+    returns table (key text, data jsonb, synced_at timestamptz) language plpgsql stable set timezone = 'UTC' as $$
+    declare
+      at regclass := to_regclass(format('%I.%I', place, list));
+      first date := (month || '-01')::date;
+      id record;
+      lines text;
+    begin
+      if at is null then return; end if;
+      select a.attname as name, format_type(a.atttypid, a.atttypmod) as type into strict id
+        from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0] where i.indrelid = at and i.indisprimary;
+      select string_agg(format(
+          ' || jsonb_build_object(%1$L, (select coalesce(jsonb_agg((to_jsonb(c) - %2$L::text - ''_extra'') || coalesce(c._extra, ''{}'') order by c.line), ''[]'')
+            from %3$I.%4$I c where c.%2$I = t.%5$I))', each->>'field', each->>'parent', place, each->>'table', id.name), '')
+        into lines from jsonb_array_elements(children) each;
+      return query execute format(
+        'select t.%1$I::text, (to_jsonb(t) - ''{_synced_at,_read_at,_hash,_extra}''::text[]) || coalesce(t._extra, ''{}'')%2$s, t._synced_at
+         from %3$s t where t.%1$I in (select m.%1$I from %3$s m where m.%4$I >= $1 and m.%4$I < $1 + interval ''1 month''
+           union select r.key::%5$s from sluice.sealed_rows r where r.seal_id = $2 and r.resource = %6$L)',
+        id.name, coalesce(lines, ''), at, date_field, id.type, list) using first, sealed;
+    end $$`.execute(db);
+
+  await sql`
+    create or replace function sluice.restated_rows()
+    returns table (source text, schema text, month text, resource text, key text, kind text, before jsonb, after jsonb, sealed_at timestamptz, seen_at timestamptz)
+    language sql stable as $$
+      select s.source, l.schema, s.month, l.resource, c.key,
+        case when c.old is null then 'added' when c.new is null then 'deleted' else 'changed' end,
+        case when c.new is null then c.old else (select jsonb_object_agg(field, c.old->field) from jsonb_object_keys(d.after) field) end,
+        case when c.old is null then c.new else d.after end,
+        s.sealed_at, c.synced_at
+      from sluice.seals s join sluice.sealed_lists l on l.seal_id = s.id
+      cross join lateral (
+        select coalesce(r.key, n.key) as key, r.row as old, n.data as new, n.synced_at, r.key is not null and r.row is null as erased
+        from (select * from sluice.sealed_rows r where r.seal_id = s.id and r.resource = l.resource) r
+        full join sluice.month_rows(l.schema, l.resource, l.date_field, l.children, s.month, s.id) n on n.key = r.key) c
+      cross join lateral (
+        select jsonb_object_agg(f.key, coalesce(c.new->f.key, 'null')) as after
+        from jsonb_each(c.old) f where f.value <> coalesce(c.new->f.key, 'null')) d
+      where s.replaced_at is null and not c.erased and (c.old is null or c.new is null or d.after is not null)
+    $$`.execute(db);
+
+  await sql`alter table sluice.incidents drop constraint incidents_kind_check, add constraint incidents_kind_check
+    check (kind in ('failed', 'fuse', 'rewrite', 'restated', 'unauthorized', 'unavailable', 'outdated', 'drift'))`.execute(
+    db,
+  );
+
+  const comments = {
+    'table sluice.seals': 'Months that were closed; see docs/history.md.',
+    'column sluice.seals.id': 'Number.',
+    'column sluice.seals.source': 'Source.',
+    'column sluice.seals.month': 'Month, as YYYY-MM.',
+    'column sluice.seals.sealed_at': 'When it was closed.',
+    'column sluice.seals.digest': 'SHA-256 of the lists, their numbers of rows and their digests.',
+    'column sluice.seals.replaced_at': 'When it was closed again; null for the one in force.',
+    'table sluice.sealed_lists': 'What a closed month holds of each list.',
+    'column sluice.sealed_lists.seal_id': 'Closed month, as in sluice.seals.',
+    'column sluice.sealed_lists.resource': 'List.',
+    'column sluice.sealed_lists.schema': 'Schema of its table.',
+    'column sluice.sealed_lists.date_field': 'Column whose date puts a row into the month.',
+    'column sluice.sealed_lists.children': 'Tables of its child rows, by their field.',
+    'column sluice.sealed_lists.rows': 'Number of rows.',
+    'column sluice.sealed_lists.sums': 'Sum of each numeric column.',
+    'column sluice.sealed_lists.digest': 'SHA-256 of the hashes of its rows, in the order of keys.',
+    'table sluice.sealed_rows': 'Rows of closed months, as they were then.',
+    'column sluice.sealed_rows.seal_id': 'Closed month, as in sluice.seals.',
+    'column sluice.sealed_rows.resource': 'List.',
+    'column sluice.sealed_rows.key': 'Primary key of the row.',
+    'column sluice.sealed_rows.row': 'The row with its child rows; null if it was erased.',
+    'column sluice.sealed_rows.hash': 'SHA-256 of its line in an exported file.',
+    'column sluice.incidents.kind':
+      'failed, fuse (the loss limit), rewrite (many values were replaced), restated (rows of a closed month changed), unauthorized (the key), unavailable (the source), outdated or drift (a notice of fields that appeared or vanished).',
+    'function sluice.month_rows(text, text, text, jsonb, text, bigint)':
+      'Rows of a month, and those that a closed month holds, as they are now.',
+    'function sluice.restated_rows()': 'Rows of closed months that are not as they were.',
+  };
+  for (const [what, text] of Object.entries(comments))
+    await sql`comment on ${sql.raw(what)} is ${sql.lit(text)}`.execute(db);
+}

@@ -1,0 +1,212 @@
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { codeOf, SluiceError } from '../../errors.ts';
+import { sourceOption } from '../../next-steps.ts';
+import { count, moment, plural, restatedText } from '../../service/format.ts';
+import { closeMonth } from '../../service/orders/close-month.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import {
+  countRestatements,
+  type Restatement,
+  readRestatements,
+  readSeals,
+  type Seal,
+  sealedLines,
+} from '../../warehouse/ledgers/seals.ts';
+import { openResultFile } from '../output/result-file.ts';
+import { checkSealFile, firstLine, restatedLine } from '../output/seal-file.ts';
+import { table } from '../output/table.ts';
+import { openMigrated } from '../run/pending-migrations.ts';
+import { type Cli, type ExitCode, newCommand, pathFrom, type Session } from '../session/session.ts';
+
+const EXAMPLES = `sluice close                                what was closed, and what changed since
+sluice close 2025-03                        close March, or show it
+sluice close 2025-03 --again                accept what changed since
+sluice close 2025-03 --export march.jsonl   for those who have to rely on it
+sluice close --check march.jsonl            without database or network`;
+
+/** A table of more rows is no longer read. */
+const MOST_SHOWN = 20;
+
+interface Options {
+  readonly again?: boolean;
+  readonly export?: string;
+  readonly check?: string;
+}
+
+export function closeCommand(cli: Cli): Command {
+  return newCommand(
+    'close',
+    'Close a month: keep its rows with sums and digests, and tell what changes later',
+    EXAMPLES,
+  )
+    .argument('[month]', 'such as 2025-03 (default: list the closed months)')
+    .option('--again', 'close it as it is now, though it was closed before')
+    .option('--export <file>', 'write its rows as they were, and what changed since, to this file')
+    .option('--check <file>', 'check that such a file holds the rows that were closed')
+    .action(cli.action({ source: false }, close));
+}
+
+async function close(session: Session, month: string | undefined, options: Options): Promise<ExitCode> {
+  if (options.check !== undefined) return check(session, options.check, month, options);
+  const { terminal, settings, jobs } = session;
+  const { name, schema, timeZone } = settings.single;
+  const database = await openMigrated(session);
+  if (month === undefined) {
+    if (options.again || options.export !== undefined)
+      throw new SluiceError('usage', 'No month was given.', { next: 'Example: sluice close 2025-03' });
+    return list(session, database);
+  }
+  const [before] = await readSeals(database.kysely, name, month);
+  const closes = before === undefined || options.again === true;
+  const seal = closes ? await closeMonth(database, { name, schema, timeZone, jobs }, month) : before;
+  const restatements = await readRestatements(database.kysely, name, { month });
+  if (options.export !== undefined) {
+    const lines = await exportSeal(database, name, seal, restatements, pathFrom(session, options.export));
+    terminal.note(`${plural(lines, 'line')} written to ${options.export}`);
+  }
+  terminal.show({ source: name, ...seal, closed: closes, restatements }, () =>
+    [...describe(session, seal, closes), ...describeChanges(session, seal, restatements)].join('\n'),
+  );
+  return 0;
+}
+
+async function list({ terminal, settings }: Session, database: Database): Promise<ExitCode> {
+  const { name: source, timeZone } = settings.single;
+  const seals = await readSeals(database.kysely, source);
+  const restated = await countRestatements(database.kysely, source);
+  terminal.show(
+    {
+      source,
+      months: seals.map(seal => ({ ...seal, restated: restated.filter(({ month }) => month === seal.month) })),
+    },
+    () =>
+      seals.length === 0
+        ? `No month is closed. To close one: sluice close 2025-03${sourceOption(source)}`
+        : table(
+            terminal.colors,
+            ['month', 'closed', 'rows', 'changed since', 'digest'],
+            seals.map(({ month, sealedAt, lists, digest }) => [
+              month,
+              moment(sealedAt, timeZone),
+              count(lists.reduce((sum, { rows }) => sum + rows, 0)),
+              restated
+                .filter(each => each.month === month)
+                .map(each => `${each.resource}: ${restatedText(each)}`)
+                .join('; ') || '–',
+              `${digest.slice(0, 16)}..`,
+            ]),
+            { right: [2], wrap: { 3: 34 } },
+          ),
+  );
+  return 0;
+}
+
+function describe({ terminal, settings }: Session, { month, sealedAt, digest, lists }: Seal, isNew: boolean): string[] {
+  const { timeZone } = settings.single;
+  const when = isNew ? 'is closed' : `was closed ${moment(sealedAt, timeZone)}`;
+  return [`${month} ${when}. SHA-256: ${digest}`, '', listTable(terminal.colors, lists), ''];
+}
+
+const listTable = (colors: Session['terminal']['colors'], lists: Seal['lists']): string =>
+  table(
+    colors,
+    ['list', 'rows', 'sums'],
+    lists.map(({ resource, rows, sums }) => [
+      resource,
+      count(rows),
+      Object.entries(sums)
+        .map(([field, sum]) => `${field} ${sum}`)
+        .join(', '),
+    ]),
+    { right: [1] },
+  );
+
+function describeChanges({ terminal, settings }: Session, { month }: Seal, all: readonly Restatement[]): string[] {
+  if (all.length === 0) return ['Nothing changed since.'];
+  const valueText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
+  const whatChanged = ({ kind, before, after }: Restatement) =>
+    kind === 'changed'
+      ? Object.keys(before ?? {}).map(
+          field => `${field}: ${valueText(before?.[field])} -> ${valueText(after?.[field])}`,
+        )
+      : [''];
+  const shown = all.slice(0, MOST_SHOWN);
+  return [
+    `Since then, ${plural(all.length, 'row')} changed:`,
+    table(
+      terminal.colors,
+      ['list', 'key', '', 'what'],
+      shown.map(each => [each.resource, each.key, each.kind, whatChanged(each)]),
+      { wrap: { 3: 60 } },
+    ),
+    ...(all.length > shown.length ? [`and ${count(all.length - shown.length)} more: select * from restatements`] : []),
+    '',
+    `To accept them: sluice close ${month} --again${sourceOption(settings.single.name)}`,
+  ];
+}
+
+/** Returns the number of lines. */
+async function exportSeal(
+  database: Database,
+  source: string,
+  seal: Seal,
+  restatements: readonly Restatement[],
+  path: string,
+): Promise<number> {
+  const file = await openResultFile(path);
+  let lines = 1 + restatements.length;
+  const write = (all: readonly string[]) => file.write(all.map(line => `${line}\n`).join(''));
+  try {
+    await write([firstLine(source, seal)]);
+    for await (const rows of sealedLines(database.kysely, seal.id)) {
+      await write(rows);
+      lines += rows.length;
+    }
+    await write(restatements.map(restatedLine));
+    await file.complete();
+  } finally {
+    await file.close();
+  }
+  return lines;
+}
+
+function check(session: Session, given: string, month: string | undefined, { again, export: out }: Options): ExitCode {
+  if (month !== undefined || again || out !== undefined)
+    throw new SluiceError('usage', '--check reads a file, and goes with no month and no other option.', {
+      next: 'Example: sluice close --check march.jsonl',
+    });
+  const { terminal } = session;
+  const checked = checkSealFile(readText(pathFrom(session, given)));
+  const { source, month: closed, digest, lists, restated, erased } = checked;
+  const others = [
+    ...(restatedText(restated)
+      ? [`It says what changed since: ${restatedText(restated)}.`]
+      : ['It says that nothing changed since.']),
+    ...(erased > 0
+      ? [`${plural(erased, 'row')} of it ${erased === 1 ? 'was' : 'were'} erased; the hashes are left.`]
+      : []),
+  ];
+  terminal.show({ sound: true, ...checked }, () =>
+    [
+      `The rows are those of ${closed} of ${source} as they were closed, if this is the digest that was told then:`,
+      digest,
+      '',
+      listTable(terminal.colors, lists),
+      '',
+      ...others,
+    ].join('\n'),
+  );
+  return 0;
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new SluiceError('usage', `${path} cannot be read (${codeOf(cause)}).`, {
+      cause,
+      next: 'Name a file that sluice close <month> --export wrote.',
+    });
+  }
+}

@@ -1,0 +1,113 @@
+import { Hono } from 'hono';
+import { html } from 'hono/html';
+import { stampMs } from '../../clock.ts';
+import { quoted } from '../../engine/deletion/rewrite.ts';
+import { dayIn, monthBefore } from '../../engine/slices/date-windows.ts';
+import { isKind, type SluiceError } from '../../errors.ts';
+import { type Restatement, readRestatements, readSeals, type Seal } from '../../warehouse/ledgers/seals.ts';
+import { formFields } from '../access/form-guard.ts';
+import { count, plural } from '../format.ts';
+import type { Html } from '../html-document.ts';
+import { closeMonth } from '../orders/close-month.ts';
+import type { ServedSource } from '../status/served-source.ts';
+import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
+import { ago, card, documentOf, type Now, table } from './elements.ts';
+import { recordPath } from './record-page.ts';
+
+/** More rows of a month are not listed. */
+const MOST_RESTATED = 100;
+
+export const closedMonthRoutes = (parts: ConsoleParts): Hono =>
+  new Hono()
+    .get('/months/:source', async (c, next) => {
+      const source = sourceNamed(parts, c.req.param('source'));
+      return source === undefined ? next() : c.html(await monthsPage(parts, source));
+    })
+    .post('/months/:source', async (c, next) => {
+      const source = sourceNamed(parts, c.req.param('source'));
+      const { month = '' } = await formFields(c);
+      if (source === undefined) return next();
+      try {
+        await closeMonth(parts.database, source, month);
+        return c.redirect(`/months/${encodeURIComponent(source.name)}`, 303);
+      } catch (error) {
+        if (!isKind(error, 'usage', 'failed')) throw error;
+        return c.html(await monthsPage(parts, source, { month, trouble: error }), 409);
+      }
+    });
+
+async function monthsPage(
+  parts: ConsoleParts,
+  source: ServedSource,
+  refused: { readonly month: string; readonly trouble: SluiceError } | null = null,
+): Promise<Html> {
+  const { kysely } = parts.database;
+  const now = await nowIn(parts, source);
+  const seals = await readSeals(kysely, source.name);
+  const closed: Html[] = [];
+  for (const seal of seals) {
+    const restated = await readRestatements(kysely, source.name, { month: seal.month, most: MOST_RESTATED + 1 });
+    closed.push(monthCard(parts, source, seal, restated, now));
+  }
+  const month = refused?.month ?? monthBefore(dayIn(now.at, source.timeZone), 1);
+  const why = refused && [refused.trouble.message, refused.trouble.next].filter(Boolean).join(' ');
+  const form = html`<p class="soft">Keeps the rows of a month as they are now, with sums and a digest. Later changes to it are shown here, and as an incident.</p>
+<form method="post" action="/months/${encodeURIComponent(source.name)}" class="fields"><label class="field"><span>Month</span><input type="month" name="month" value="${month}" required></label><button>Close</button></form>
+${why === null ? '' : html`<p class="bad after" role="alert">${why}</p>`}`;
+  const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name}</p><h1>Closed months</h1>
+${card('Close a month', form)}
+${closed}`;
+  return documentOf({ title: 'Closed months', section: '/data', ...now, main, isStill: true });
+}
+
+function monthCard(
+  parts: ConsoleParts,
+  { name: source }: ServedSource,
+  { month, sealedAt, digest, lists }: Seal,
+  restated: readonly Restatement[],
+  now: Now,
+): Html {
+  const again = html`<form method="post" action="/months/${encodeURIComponent(source)}" class="after"><input type="hidden" name="month" value="${month}"><button>Accept and close again</button></form>`;
+  const shown = restated.slice(0, MOST_RESTATED);
+  const changes =
+    restated.length === 0
+      ? html`<p class="after">Nothing changed since.</p>`
+      : html`${table({
+          caption: `Rows of ${month} that changed since`,
+          head: ['row', 'what', 'before', 'now'],
+          right: [],
+          rows: shown.flatMap(each => restatementRows(parts, source, each)),
+        })}${restated.length > shown.length ? html`<p class="soft">and more: <code>select * from restatements</code></p>` : ''}${again}`;
+  return card(
+    month,
+    [
+      table({
+        caption: `Lists of ${month}`,
+        head: ['list', 'rows', 'sums'],
+        right: [1],
+        rows: lists.map(({ resource, rows, sums }) => [
+          resource,
+          count(rows),
+          Object.entries(sums)
+            .map(([field, sum]) => `${field} ${sum}`)
+            .join(', '),
+        ]),
+      }),
+      html`<p class="soft">SHA-256 <code>${digest}</code></p>`,
+      changes,
+    ],
+    html`closed ${ago(stampMs(sealedAt), now)}${restated.length > 0 ? `, ${plural(shown.length, 'row')} changed since` : ''}`,
+  );
+}
+
+/** One for each field of a changed row. */
+function restatementRows(
+  parts: ConsoleParts,
+  source: string,
+  { resource, key, kind, before, after }: Restatement,
+): (string | Html)[][] {
+  const row = html`<a href="${recordPath(parts, source, resource, key)}">${resource} ${key}</a>`;
+  if (kind !== 'changed') return [[row, kind, '', '']];
+  const text = (value: unknown) => quoted(typeof value === 'string' ? value : JSON.stringify(value ?? null));
+  return Object.keys(before ?? {}).map(field => [row, field, text(before?.[field]), text(after?.[field])]);
+}
