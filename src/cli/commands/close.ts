@@ -12,7 +12,7 @@ import {
   readSeals,
   type Seal,
   sealedLines,
-} from '../../warehouse/ledgers/seals.ts';
+} from '../../warehouse/rows/seals.ts';
 import { openResultFile } from '../output/result-file.ts';
 import { checkSealFile, firstLine, restatedLine } from '../output/seal-file.ts';
 import { table } from '../output/table.ts';

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { SluiceError } from '../../errors.ts';
 import { plural } from '../../service/format.ts';
-import type { Restatement, Seal } from '../../warehouse/ledgers/seals.ts';
+import type { Restatement, Seal } from '../../warehouse/rows/seals.ts';
 
 /*
  * A closed month as a file, one JSON object a line: what was closed, then its rows as they were, then the rows that are not so any more. The

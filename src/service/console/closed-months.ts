@@ -4,7 +4,7 @@ import { stampMs } from '../../clock.ts';
 import { quoted } from '../../engine/deletion/rewrite.ts';
 import { dayIn, monthBefore } from '../../engine/slices/date-windows.ts';
 import { isKind, type SluiceError } from '../../errors.ts';
-import { type Restatement, readRestatements, readSeals, type Seal } from '../../warehouse/ledgers/seals.ts';
+import { type Restatement, readRestatements, readSeals, type Seal } from '../../warehouse/rows/seals.ts';
 import { formFields } from '../access/form-guard.ts';
 import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';

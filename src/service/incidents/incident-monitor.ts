@@ -20,8 +20,8 @@ import {
   type Reported,
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
-import { countRestatements, type RestatedList, sealedState } from '../../warehouse/ledgers/seals.ts';
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
+import { countRestatements, type RestatedList, sealedState } from '../../warehouse/rows/seals.ts';
 import { restatedText } from '../format.ts';
 import { sharedRun } from '../shared-run.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';

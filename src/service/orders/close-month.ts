@@ -5,8 +5,8 @@ import { SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { type DatedList, type Seal, sealMonth } from '../../warehouse/ledgers/seals.ts';
 import { countDoubtful, provenDays } from '../../warehouse/reports/month-proof.ts';
+import { type DatedList, type Seal, sealMonth } from '../../warehouse/rows/seals.ts';
 import { tableIn } from '../../warehouse/rows/tables.ts';
 import { listed, plural } from '../format.ts';
 

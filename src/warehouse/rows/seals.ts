@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
-import type { Table } from '../rows/tables.ts';
+import type { Table } from './tables.ts';
 
 /** A month that was closed. */
 export interface Seal {
