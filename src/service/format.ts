@@ -103,3 +103,7 @@ export const restatedText = (counts: Readonly<Record<'added' | 'changed' | 'dele
   (['added', 'changed', 'deleted'] as const)
     .flatMap(kind => (counts[kind] > 0 ? `${count(counts[kind])} ${kind}` : []))
     .join(', ');
+
+/** A value of a row for people: text as it is, all else as JSON. */
+export const valueText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? null);

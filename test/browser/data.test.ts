@@ -61,3 +61,32 @@ test('quarantine and missing rows, empty and full', async () => {
     });
   });
 });
+
+test('a month is closed, and what changes in it is compared and accepted', async () => {
+  await withConsole(async ({ url, database }) => {
+    await lookAt(`${url}/months/main`, 'months-none');
+    await withPage(async page => {
+      await page.goto(`${url}/data`);
+      await page.getByRole('link', { name: 'closed months' }).click();
+      const month = await page.getByLabel('Month').inputValue();
+      await page.getByRole('button', { name: 'Close' }).click();
+      await page.getByRole('heading', { name: month }).waitFor();
+      await page.getByText('Nothing changed since.').waitFor();
+      await database.query(
+        `update warehouse.invoices set notes = 'Corrected', amount = amount + 1
+         where id in (select id from warehouse.invoices where to_char(date, 'YYYY-MM') = $1 order by id limit 2)`,
+        [month],
+      );
+      await database.query(
+        `delete from warehouse.transactions
+         where id in (select id from warehouse.transactions where to_char(date, 'YYYY-MM') = $1 order by id limit 1)`,
+        [month],
+      );
+      await page.reload();
+      await page.getByRole('row', { name: /notes/ }).first().waitFor();
+      await lookAt(page.url(), 'months-changed');
+      await page.getByRole('button', { name: 'Accept and close again' }).click();
+      await page.getByText('Nothing changed since.').waitFor();
+    });
+  });
+});

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
-import { count, moment, plural, restatedText } from '../../service/format.ts';
+import { count, moment, plural, restatedText, valueText } from '../../service/format.ts';
 import { closeMonth } from '../../service/orders/close-month.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
@@ -10,11 +10,12 @@ import {
   type Restatement,
   readRestatements,
   readSeals,
+  restatedLines,
   type Seal,
   sealedLines,
 } from '../../warehouse/rows/seals.ts';
 import { openResultFile } from '../output/result-file.ts';
-import { checkSealFile, firstLine, restatedLine } from '../output/seal-file.ts';
+import { checkSealFile, firstLine } from '../output/seal-file.ts';
 import { table } from '../output/table.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, type ExitCode, newCommand, pathFrom, type Session } from '../session/session.ts';
@@ -62,7 +63,7 @@ async function close(session: Session, month: string | undefined, options: Optio
   const seal = closes ? await closeMonth(database, { name, schema, timeZone, jobs }, month) : before;
   const restatements = await readRestatements(database.kysely, name, { month });
   if (options.export !== undefined) {
-    const lines = await exportSeal(database, name, seal, restatements, pathFrom(session, options.export));
+    const lines = await exportSeal(database, name, seal, pathFrom(session, options.export));
     terminal.note(`${plural(lines, 'line')} written to ${options.export}`);
   }
   terminal.show({ source: name, ...seal, closed: closes, restatements }, () =>
@@ -124,7 +125,6 @@ const listTable = (colors: Session['terminal']['colors'], lists: Seal['lists']):
 
 function describeChanges({ terminal, settings }: Session, { month }: Seal, all: readonly Restatement[]): string[] {
   if (all.length === 0) return ['Nothing changed since.'];
-  const valueText = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value ?? null));
   const whatChanged = ({ kind, before, after }: Restatement) =>
     kind === 'changed'
       ? Object.keys(before ?? {}).map(
@@ -147,23 +147,17 @@ function describeChanges({ terminal, settings }: Session, { month }: Seal, all: 
 }
 
 /** Returns the number of lines. */
-async function exportSeal(
-  database: Database,
-  source: string,
-  seal: Seal,
-  restatements: readonly Restatement[],
-  path: string,
-): Promise<number> {
+async function exportSeal(database: Database, source: string, seal: Seal, path: string): Promise<number> {
   const file = await openResultFile(path);
-  let lines = 1 + restatements.length;
-  const write = (all: readonly string[]) => file.write(all.map(line => `${line}\n`).join(''));
+  let lines = 0;
+  const write = async (all: readonly string[]) => {
+    lines += all.length;
+    await file.write(all.map(line => `${line}\n`).join(''));
+  };
   try {
     await write([firstLine(source, seal)]);
-    for await (const rows of sealedLines(database.kysely, seal.id)) {
-      await write(rows);
-      lines += rows.length;
-    }
-    await write(restatements.map(restatedLine));
+    for await (const rows of sealedLines(database.kysely, seal.id)) await write(rows);
+    await write(await restatedLines(database.kysely, source, seal.month));
     await file.complete();
   } finally {
     await file.close();

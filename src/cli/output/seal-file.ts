@@ -14,9 +14,6 @@ type Sealed = Pick<Seal, 'month' | 'digest' | 'lists'> & { readonly source: stri
 export const firstLine = (source: string, { month, sealedAt, digest, lists }: Seal): string =>
   JSON.stringify({ source, month, sealed_at: sealedAt, digest, lists } satisfies Sealed);
 
-export const restatedLine = ({ kind, resource, key, before, after }: Restatement): string =>
-  JSON.stringify({ restated: kind, resource, key, before, after });
-
 type Line =
   | { readonly resource: string; readonly key: string; readonly row: Restatement['before'] }
   | { readonly resource: string; readonly key: string; readonly erased: string }

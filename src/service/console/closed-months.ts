@@ -1,17 +1,16 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
-import { quoted } from '../../engine/deletion/rewrite.ts';
 import { dayIn, monthBefore } from '../../engine/slices/date-windows.ts';
 import { isKind, type SluiceError } from '../../errors.ts';
 import { type Restatement, readRestatements, readSeals, type Seal } from '../../warehouse/rows/seals.ts';
 import { formFields } from '../access/form-guard.ts';
-import { count, plural } from '../format.ts';
+import { count, plural, valueText } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { closeMonth } from '../orders/close-month.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
-import { ago, card, documentOf, type Now, table } from './elements.ts';
+import { ago, card, documentOf, facts, type Now, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
 /** More rows of a month are not listed. */
@@ -93,7 +92,7 @@ function monthCard(
             .join(', '),
         ]),
       }),
-      html`<p class="soft">SHA-256 <code>${digest}</code></p>`,
+      html`<div class="after">${facts([['SHA-256', html`<code>${digest}</code>`]])}</div>`,
       changes,
     ],
     html`closed ${ago(stampMs(sealedAt), now)}${restated.length > 0 ? `, ${plural(shown.length, 'row')} changed since` : ''}`,
@@ -108,6 +107,5 @@ function restatementRows(
 ): (string | Html)[][] {
   const row = html`<a href="${recordPath(parts, source, resource, key)}">${resource} ${key}</a>`;
   if (kind !== 'changed') return [[row, kind, '', '']];
-  const text = (value: unknown) => quoted(typeof value === 'string' ? value : JSON.stringify(value ?? null));
-  return Object.keys(before ?? {}).map(field => [row, field, text(before?.[field]), text(after?.[field])]);
+  return Object.keys(before ?? {}).map(field => [row, field, valueText(before?.[field]), valueText(after?.[field])]);
 }

@@ -110,10 +110,15 @@ export interface Restatement {
   readonly resource: string;
   readonly key: string;
   readonly kind: 'added' | 'changed' | 'deleted';
-  /** The whole row; of a changed one, the fields that differ. Null where there is none. */
+  /** The whole row; of a changed one, the fields that differ; numbers are exact texts. Null where there is none. */
   readonly before: Readonly<Record<string, unknown>> | null;
   readonly after: Readonly<Record<string, unknown>> | null;
 }
+
+/** A JSON object with its numbers as exact texts. */
+const exact = (row: string) =>
+  sql`(select jsonb_object_agg(e.key, case when jsonb_typeof(e.value) = 'number' then to_jsonb(e.value #>> '{}') else e.value end)
+    from jsonb_each(${sql.ref(row)}) e)`;
 
 /** Those of one month. SQL: a function. */
 export async function readRestatements(
@@ -122,9 +127,17 @@ export async function readRestatements(
   { month, most = null }: { readonly month: string; readonly most?: number | null },
 ): Promise<Restatement[]> {
   const { rows } = await sql<Restatement>`
-    select month, resource, key, kind, before, after from sluice.restated_rows()
+    select month, resource, key, kind, ${exact('before')} as before, ${exact('after')} as after from sluice.restated_rows()
     where source = ${source} and month = ${month} order by resource, key limit cast(${most} as bigint)`.execute(db);
   return rows;
+}
+
+/** The same as lines of a file. SQL: a function. */
+export async function restatedLines(db: Db, source: string, month: string): Promise<string[]> {
+  const { rows } = await sql<{ line: string }>`
+    select jsonb_build_object('restated', kind, 'resource', resource, 'key', key, 'before', before, 'after', after)::text as line
+    from sluice.restated_rows() where source = ${source} and month = ${month} order by resource, key`.execute(db);
+  return rows.map(({ line }) => line);
 }
 
 /** How many rows of each list are not as they were. */
