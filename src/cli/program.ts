@@ -4,55 +4,167 @@ import { didYouMean } from '../nearest-name.ts';
 import { VERSION } from '../version.ts';
 import type { Cli } from './session/session.ts';
 
-/** Loaded on demand: loading all commands takes three times as long as loading one. */
-const COMMANDS: Readonly<Record<string, (cli: Cli) => Promise<Command>>> = {
-  demo: async cli => (await import('./commands/demo.ts')).demoCommand(cli),
-  init: async cli => (await import('./commands/init.ts')).initCommand(cli),
-  start: async cli => (await import('./commands/start.ts')).startCommand(cli),
-  doctor: async cli => (await import('./commands/doctor.ts')).doctorCommand(cli),
-  sync: async cli => (await import('./commands/sync.ts')).syncCommand(cli),
-  refresh: async cli => (await import('./commands/refresh.ts')).refreshCommand(cli),
-  backfill: async cli => (await import('./commands/backfill.ts')).backfillCommand(cli),
-  verify: async cli => (await import('./commands/verify.ts')).verifyCommand(cli),
-  status: async cli => (await import('./commands/status.ts')).statusCommand(cli),
-  agenda: async cli => (await import('./commands/agenda.ts')).agendaCommand(cli),
-  push: async cli => (await import('./commands/push.ts')).pushCommand(cli),
-  accept: async cli => (await import('./commands/accept.ts')).acceptCommand(cli),
-  undo: async cli => (await import('./commands/undo.ts')).undoCommand(cli),
-  close: async cli => (await import('./commands/close.ts')).closeCommand(cli),
-  quarantine: async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
-  why: async cli => (await import('./commands/why.ts')).whyCommand(cli),
-  sql: async cli => (await import('./commands/sql.ts')).sqlCommand(cli),
-  export: async cli => (await import('./commands/export.ts')).exportCommand(cli),
-  mcp: async cli => (await import('./commands/mcp.ts')).mcpCommand(cli),
-  grant: async cli => (await import('./commands/grant.ts')).grantCommand(cli),
-  migrate: async cli => (await import('./commands/migrate.ts')).migrateCommand(cli),
-  sandbox: async cli => (await import('./commands/sandbox.ts')).sandboxCommand(cli),
-  webhooks: async cli => (await import('./commands/webhooks.ts')).webhooksCommand(cli),
-  reset: async cli => (await import('./commands/reset.ts')).resetCommand(cli),
-  forget: async cli => (await import('./commands/forget.ts')).forgetCommand(cli),
-  new: async cli => (await import('./commands/new.ts')).newResourceCommand(cli),
-  completion: async cli =>
-    (await import('./commands/completion.ts')).completionCommand(
-      cli,
-      async () => (await createProgram(cli, undefined)).commands,
-    ),
-  'stop-db': async cli => (await import('./commands/stop-db.ts')).stopDbCommand(cli),
-  uninstall: async cli => (await import('./commands/uninstall.ts')).uninstallCommand(cli),
+/** What it does, and how it is loaded: loading all takes three times as long as loading one. */
+type Listed = readonly [description: string, load: (cli: Cli) => Promise<Command>];
+
+/** As `sluice --help` shows them. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
+  'Begin:': {
+    demo: [
+      'See Sluice at work in half a minute on made-up data; your own data is not touched',
+      async cli => (await import('./commands/demo.ts')).demoCommand(cli),
+    ],
+    init: [
+      'Connect a source: ask for its address and key, test them, write .env',
+      async cli => (await import('./commands/init.ts')).initCommand(cli),
+    ],
+    start: [
+      'Run as a service: read every resource on its schedule and complete orders',
+      async cli => (await import('./commands/start.ts')).startCommand(cli),
+    ],
+    doctor: [
+      'Check settings, database and source; sends at most one request to each source',
+      async cli => (await import('./commands/doctor.ts')).doctorCommand(cli),
+    ],
+  },
+  'Read the source:': {
+    sync: [
+      'Read what is new and what may have changed',
+      async cli => (await import('./commands/sync.ts')).syncCommand(cli),
+    ],
+    refresh: [
+      'Make some records equal to the source now; exit with 1 if they are not',
+      async cli => (await import('./commands/refresh.ts')).refreshCommand(cli),
+    ],
+    backfill: [
+      'Read one resource again, completely or between two dates',
+      async cli => (await import('./commands/backfill.ts')).backfillCommand(cli),
+    ],
+    verify: [
+      'Compare every slice with the source; exit with 1 if anything differs',
+      async cli => (await import('./commands/verify.ts')).verifyCommand(cli),
+    ],
+  },
+  'Use the data:': {
+    sql: ['Run a read-only query on the warehouse', async cli => (await import('./commands/sql.ts')).sqlCommand(cli)],
+    export: [
+      'Write a table, a view or a query to a file',
+      async cli => (await import('./commands/export.ts')).exportCommand(cli),
+    ],
+    mcp: [
+      'Let an agent query the warehouse: a Model Context Protocol server on standard input and output',
+      async cli => (await import('./commands/mcp.ts')).mcpCommand(cli),
+    ],
+  },
+  'See what Sluice knows:': {
+    status: [
+      'Show what the warehouse holds, how fresh it is, and what Sluice is doing',
+      async cli => (await import('./commands/status.ts')).statusCommand(cli),
+    ],
+    why: [
+      'Tell the story of one record: is it right, what changed, what brought it',
+      async cli => (await import('./commands/why.ts')).whyCommand(cli),
+    ],
+    agenda: [
+      'Show what the service asks the source next, and why; sends no request',
+      async cli => (await import('./commands/agenda.ts')).agendaCommand(cli),
+    ],
+    quarantine: [
+      'List records that could not be parsed; they are kept and retried at the next reading',
+      async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
+    ],
+  },
+  'Decide:': {
+    accept: [
+      'Accept that many values of a column were replaced, which ends the incident',
+      async cli => (await import('./commands/accept.ts')).acceptCommand(cli),
+    ],
+    undo: [
+      'Restore the rows that a run replaced or deleted, without a request',
+      async cli => (await import('./commands/undo.ts')).undoCommand(cli),
+    ],
+    close: [
+      'Close a month: keep its rows with sums and digests, and tell what changes later',
+      async cli => (await import('./commands/close.ts')).closeCommand(cli),
+    ],
+    forget: [
+      'Erase a record that was deleted at the source, and every trace of it here',
+      async cli => (await import('./commands/forget.ts')).forgetCommand(cli),
+    ],
+    reset: [
+      'Delete the rows of one resource here, and everything recorded about them',
+      async cli => (await import('./commands/reset.ts')).resetCommand(cli),
+    ],
+  },
+  'Write to the source:': {
+    push: [
+      'Create records at the source from a file, each line once',
+      async cli => (await import('./commands/push.ts')).pushCommand(cli),
+    ],
+    webhooks: [
+      'Let the source report changes, so that they are read within seconds',
+      async cli => (await import('./commands/webhooks.ts')).webhooksCommand(cli),
+    ],
+  },
+  'Set up:': {
+    grant: [
+      'Create or update the login that may only read, for sluice sql, psql and BI tools',
+      async cli => (await import('./commands/grant.ts')).grantCommand(cli),
+    ],
+    migrate: [
+      'Bring the tables of the warehouse up to date',
+      async cli => (await import('./commands/migrate.ts')).migrateCommand(cli),
+    ],
+    sandbox: [
+      'Run a local server that behaves like the source, with made-up data',
+      async cli => (await import('./commands/sandbox.ts')).sandboxCommand(cli),
+    ],
+    new: [
+      'Begin a list that Sluice does not read yet, in a clone of its repository',
+      async cli => (await import('./commands/new.ts')).newResourceCommand(cli),
+    ],
+    completion: [
+      'Print a script that makes a shell complete commands, options and resources',
+      async cli =>
+        (await import('./commands/completion.ts')).completionCommand(
+          cli,
+          async () => (await createProgram(cli)).commands,
+        ),
+    ],
+    'stop-db': [
+      'Stop the embedded Postgres server; the next command starts it again',
+      async cli => (await import('./commands/stop-db.ts')).stopDbCommand(cli),
+    ],
+    uninstall: [
+      'Remove all that Sluice keeps: tables, bookkeeping, the embedded Postgres',
+      async cli => (await import('./commands/uninstall.ts')).uninstallCommand(cli),
+    ],
+  },
 };
 
-/** The command line; only the named command, if `name` is one. Wrong usage throws the kind `usage`. */
-export async function createProgram(cli: Cli, name: string | undefined): Promise<Command> {
+const COMMANDS = Object.entries(GROUPS).flatMap(([group, commands]) =>
+  Object.entries(commands).map(([name, [description, load]]) => ({ group, name, description, load })),
+);
+
+/**
+ * The command line. `first`: the first word of the line to parse. Only the command of that name is loaded; without a line, or for `help`, all are.
+ * Wrong usage throws the kind `usage`.
+ */
+export async function createProgram(cli: Cli, first?: string): Promise<Command> {
   const program = new Command('sluice')
     .description('Keeps a Postgres warehouse equal to a business suite by reading its REST API.')
+    .usage('<command> [options]')
     .version(VERSION, '--version', 'print the version')
-    .addHelpText(
-      'after',
-      '\nStart here:\n  sluice demo                see Sluice at work on made-up data\n  sluice <command> --help    options and examples of a command',
-    );
-  const only = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  const needed = name === '--version' ? [] : only ? [only] : Object.values(COMMANDS);
-  for (const create of needed) program.addCommand(await create(cli));
+    .helpCommand(first === 'help')
+    .configureHelp({ subcommandTerm: command => command.name() })
+    .addHelpText('after', '\nStart here: sluice demo. The options and examples of a command: sluice <command> --help');
+  const isNamed = COMMANDS.some(({ name }) => name === first);
+  const isLoaded = isNamed || first === undefined || first === 'help';
+  for (const { group, name, description, load } of COMMANDS) {
+    if (isNamed && name !== first) continue;
+    const command = isLoaded ? await load(cli) : new Command(name);
+    program.addCommand(command.description(description).helpGroup(group));
+  }
   for (const command of withSubcommands(program)) {
     // Commander's own messages about wrong usage are replaced by ours.
     command.configureOutput({ writeErr: () => undefined, writeOut: cli.print }).exitOverride(error => {

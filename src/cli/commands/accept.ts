@@ -8,7 +8,7 @@ const EXAMPLES = `sluice accept invoices.notes                   somebody really
 sluice accept invoices.notes invoices.due_date both`;
 
 export function acceptCommand(cli: Cli): Command {
-  return newCommand('accept', 'Accept that many values of a column were replaced, which ends the incident', EXAMPLES)
+  return newCommand('accept', EXAMPLES)
     .argument('<list.field...>', 'columns, or the fields of child rows, as the incident names them')
     .action(cli.action({ source: false }, accept));
 }

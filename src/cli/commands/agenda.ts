@@ -15,11 +15,9 @@ import { isServiceRunning, readUsage, watchedSource } from '../session/source-se
 const MOST = 20;
 
 export function agendaCommand(cli: Cli): Command {
-  return newCommand(
-    'agenda',
-    'Show what the service asks the source next, and why; sends no request',
-    'sluice agenda\nsluice agenda --source vienna\nsluice agenda --json',
-  ).action(cli.action({ source: false }, showAgenda));
+  return newCommand('agenda', 'sluice agenda\nsluice agenda --source vienna\nsluice agenda --json').action(
+    cli.action({ source: false }, showAgenda),
+  );
 }
 
 async function showAgenda(session: Session): Promise<0> {

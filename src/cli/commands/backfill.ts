@@ -52,7 +52,7 @@ interface Options {
 }
 
 export function backfillCommand(cli: Cli): Command {
-  const command = newCommand('backfill', 'Read one resource again, completely or between two dates', EXAMPLES)
+  const command = newCommand('backfill', EXAMPLES)
     .argument('<resource>', 'the resource to read')
     .option('--from <date>', 'first day, YYYY-MM-DD in SOURCE_TIMEZONE')
     .option('--to <date>', 'last day, inclusive')
@@ -65,10 +65,11 @@ export function backfillCommand(cli: Cli): Command {
       const source = !options.dryRun && !options.detach;
       await cli.action({ source }, (session, _self: Command) => backfill(session, resource, options))(self);
     });
-  const list = newCommand('list', 'List backfill orders, newest first', 'sluice backfill list');
+  const list = newCommand('list', 'sluice backfill list').description('List backfill orders, newest first');
   command.addCommand(list.action(cli.action({ source: false }, listBackfills)));
   for (const name of ['pause', 'resume', 'cancel'] as const) {
-    const change = newCommand(name, CHANGE_TEXTS[name], `sluice backfill ${name} 17`)
+    const change = newCommand(name, `sluice backfill ${name} 17`)
+      .description(CHANGE_TEXTS[name])
       .argument('[id]', 'the order, as "backfill list" shows it; optional if only one qualifies')
       .action(cli.action({ source: false }, (session, id: string | undefined) => changeBackfill(session, id, name)));
     command.addCommand(change);

@@ -36,11 +36,7 @@ interface Options {
 }
 
 export function closeCommand(cli: Cli): Command {
-  return newCommand(
-    'close',
-    'Close a month: keep its rows with sums and digests, and tell what changes later',
-    EXAMPLES,
-  )
+  return newCommand('close', EXAMPLES)
     .argument('[month]', 'such as 2025-03 (default: list the closed months)')
     .option('--again', 'close it as it is now, though it was closed before')
     .option('--export <file>', 'write its rows as they were, and what changed since, to this file')

@@ -6,11 +6,7 @@ sluice completion zsh > "\${fpath[1]}/_sluice"
 sluice completion fish > ~/.config/fish/completions/sluice.fish`;
 
 export function completionCommand(cli: Cli, all: () => Promise<readonly Command[]>): Command {
-  return newCommand(
-    'completion',
-    'Print a script that makes a shell complete commands, options and resources',
-    EXAMPLES,
-  )
+  return newCommand('completion', EXAMPLES)
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .action(
       cli.action({ source: false }, async ({ terminal, jobs }, shell: Shell) => {

@@ -16,11 +16,7 @@ import { failuresOf, type OrderSummary, summarise, summaryTable } from '../run/s
 import { type Cli, type ExitCode, newCommand, type Session } from '../session/session.ts';
 
 export function demoCommand(cli: Cli): Command {
-  return newCommand(
-    'demo',
-    'See Sluice at work in half a minute on made-up data; your own data is not touched',
-    'sluice demo',
-  ).action(
+  return newCommand('demo', 'sluice demo').action(
     cli.action({ source: false }, async session => {
       const sandbox = await openSandbox({ size: 'small', seed: 7 });
       try {

@@ -18,11 +18,7 @@ import { type Cli, isOpen, newCommand, type OpenSource, type Session, type Wareh
 import { openLedger } from '../session/source-settings.ts';
 
 export function doctorCommand(cli: Cli): Command {
-  return newCommand(
-    'doctor',
-    'Check settings, database and source; sends at most one request to each source',
-    'sluice doctor\nsluice doctor --settings',
-  )
+  return newCommand('doctor', 'sluice doctor\nsluice doctor --settings')
     .option('--settings', 'list the settings that have their default, too')
     .action(
       cli.action({ source: false }, async (session, { settings: all = false }: { settings?: boolean }) => {

@@ -29,7 +29,7 @@ interface Options extends FreshOptions {
 }
 
 export function exportCommand(cli: Cli): Command {
-  const command = newCommand('export', 'Write a table, a view or a query to a file', EXAMPLES)
+  const command = newCommand('export', EXAMPLES)
     .argument('<what>', 'a table or view such as invoices or sluice.runs, or one SQL statement')
     .requiredOption('--out <path>', 'the file, or with --partition-by the folder')
     .addOption(new Option('--format <format>', 'default: as the name of the file ends').choices(FORMATS))

@@ -46,7 +46,7 @@ interface Options {
 }
 
 export function forgetCommand(cli: Cli): Command {
-  return newCommand('forget', 'Erase a record that was deleted at the source, and every trace of it here', EXAMPLES)
+  return newCommand('forget', EXAMPLES)
     .argument('<resource>', 'the list that it belonged to')
     .argument('<key>', 'its id, or what its table shows as _key')
     .option('--dry-run', 'show what would be erased; change nothing')

@@ -5,11 +5,7 @@ import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 
 export function grantCommand(cli: Cli): Command {
-  return newCommand(
-    'grant',
-    'Create or update the login that may only read, for sluice sql, psql and BI tools',
-    'sluice grant\nsluice grant bi_tool',
-  )
+  return newCommand('grant', 'sluice grant\nsluice grant bi_tool')
     .argument('[login]', 'name of the login (default: <database>_reader)')
     .option('--new-password', 'set a new password for a login that exists, and its settings as for a new login')
     .action(cli.action({ source: false }, grant));

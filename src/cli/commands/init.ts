@@ -18,7 +18,7 @@ interface Options {
 }
 
 export function initCommand(cli: Cli): Command {
-  return newCommand('init', 'Connect a source: ask for its address and key, test them, write .env', EXAMPLES)
+  return newCommand('init', EXAMPLES)
     .option('--url <url>', 'the address; the key is then read from standard input unless that is a terminal')
     .option('--force', 'replace the address and key that .env sets')
     .action(cli.action({ source: false }, init));

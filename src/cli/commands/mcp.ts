@@ -26,11 +26,7 @@ const INSTRUCTIONS = `A Postgres warehouse that Sluice keeps equal to a business
 Start with describe_tables. Before you rely on an answer, ask freshness: rows change at the source, and the warehouse follows.`;
 
 export function mcpCommand(cli: Cli): Command {
-  return newCommand(
-    'mcp',
-    'Let an agent query the warehouse: a Model Context Protocol server on standard input and output',
-    'sluice mcp\nsluice mcp --allow-orders    it may also order backfills, which spend requests',
-  )
+  return newCommand('mcp', 'sluice mcp\nsluice mcp --allow-orders    it may also order backfills, which spend requests')
     .option('--allow-orders', 'the agent may order backfills')
     .action(cli.action({ source: false }, mcp));
 }

@@ -3,7 +3,7 @@ import { applyMigrations } from '../run/pending-migrations.ts';
 import { type Cli, newCommand } from '../session/session.ts';
 
 export function migrateCommand(cli: Cli): Command {
-  return newCommand('migrate', 'Bring the tables of the warehouse up to date', 'sluice migrate').action(
+  return newCommand('migrate', 'sluice migrate').action(
     cli.action({ source: false }, async session => {
       const database = await session.openDatabase();
       const applied = await applyMigrations(session, database);

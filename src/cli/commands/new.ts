@@ -9,12 +9,9 @@ import { withClient } from '../run/source-client.ts';
 import { type Cli, isOpen, newCommand, type Session } from '../session/session.ts';
 
 export function newResourceCommand(cli: Cli): Command {
-  return newCommand(
-    'new',
-    'Begin a list that Sluice does not read yet, in a clone of its repository',
-    EXAMPLE,
-  ).addCommand(
-    newCommand('resource', 'Read one page of a list, and write a job for it', EXAMPLE)
+  return newCommand('new', EXAMPLE).addCommand(
+    newCommand('resource', EXAMPLE)
+      .description('Read one page of a list, and write a job for it')
       .argument('<path>', 'the path of the list, such as /api/v2/contracts')
       .action(cli.action({ source: true }, begin)),
   );

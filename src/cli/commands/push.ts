@@ -30,7 +30,7 @@ sluice push leads fair.ndjson --yes      one JSON object per line`;
 type Options = Sending['options'] & { readonly yes?: boolean };
 
 export function pushCommand(cli: Cli): Command {
-  return newCommand('push', 'Create records at the source from a file, each line once', EXAMPLES)
+  return newCommand('push', EXAMPLES)
     .argument('<resource>', `one of: ${Object.keys(PUSH_TARGETS).join(', ')}`)
     .argument('<file>', 'a .csv file with a header line, or an .ndjson file')
     .option('--yes', 'send the lines; without it, the file is only checked')

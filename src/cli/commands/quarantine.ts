@@ -11,7 +11,6 @@ const MOST = 1000;
 export function quarantineCommand(cli: Cli): Command {
   return newCommand(
     'quarantine',
-    'List records that could not be parsed; they are kept and retried at the next reading',
     'sluice quarantine\nsluice quarantine --json   include the records themselves',
   ).action(cli.action({ source: false }, showQuarantine));
 }

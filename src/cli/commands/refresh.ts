@@ -39,11 +39,7 @@ sluice refresh invoices 4711 --dry-run             what it would cost`;
 interface Options extends CostOptions, Pick<Named, 'from' | 'to' | 'where'> {}
 
 export function refreshCommand(cli: Cli): Command {
-  const command = newCommand(
-    'refresh',
-    'Make some records equal to the source now; exit with 1 if they are not',
-    EXAMPLES,
-  )
+  const command = newCommand('refresh', EXAMPLES)
     .argument('<resource>', 'the list that they belong to')
     .argument('[key...]', 'their ids, or what the table shows as _key')
     .option('--from <date>', 'first day, YYYY-MM-DD in SOURCE_TIMEZONE')

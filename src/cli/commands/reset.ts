@@ -15,11 +15,7 @@ interface Options {
 }
 
 export function resetCommand(cli: Cli): Command {
-  return newCommand(
-    'reset',
-    'Delete the rows of one resource here, and everything recorded about them',
-    'sluice reset transactions --yes',
-  )
+  return newCommand('reset', 'sluice reset transactions --yes')
     .argument('<resource>', 'the resource to reset')
     .option('--yes', 'do not ask for confirmation')
     .action(cli.action({ source: false }, reset));

@@ -35,7 +35,7 @@ interface Options extends Record<'seed' | 'activity' | 'rateLimit' | 'latency' |
 
 export function sandboxCommand(cli: Cli): Command {
   const most = 2 ** 31 - 1;
-  return newCommand('sandbox', 'Run a local server that behaves like the source, with made-up data', EXAMPLES)
+  return newCommand('sandbox', EXAMPLES)
     .option('--seed <n>', 'equal seeds and sizes give equal data', wholeNumber('--seed', 0, most), 1)
     .option('--size <size>', `amount of data: ${SIZES.join(', ')}`, parseSize, 'small')
     .option(

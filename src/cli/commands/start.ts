@@ -29,11 +29,7 @@ import {
 import { openLedger, plannedOf, serviceName, watchedSource } from '../session/source-settings.ts';
 
 export function startCommand(cli: Cli): Command {
-  return newCommand(
-    'start',
-    'Run as a service: read every resource on its schedule and complete orders',
-    'sluice start\nsluice start --source vienna     only one source of several',
-  ).action(
+  return newCommand('start', 'sluice start\nsluice start --source vienna     only one source of several').action(
     cli.action({ source: true }, session =>
       withAnySignal([session.draining], drain => start({ ...session, draining: drain.signal }, drain)),
     ),

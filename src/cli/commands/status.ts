@@ -19,11 +19,7 @@ import { type Cli, newCommand, type Session, type Warehouse } from '../session/s
 import { isServiceRunning, readUsage, watchedSource } from '../session/source-settings.ts';
 
 export function statusCommand(cli: Cli): Command {
-  return newCommand(
-    'status',
-    'Show what the warehouse holds, how fresh it is, and what Sluice is doing',
-    'sluice status\nsluice status --watch    again every five seconds, until Ctrl-C',
-  )
+  return newCommand('status', 'sluice status\nsluice status --watch    again every five seconds, until Ctrl-C')
     .option('--watch', 'show it again every five seconds, until Ctrl-C')
     .action(cli.action({ source: false }, status));
 }

@@ -3,11 +3,7 @@ import { stopEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { type Cli, newCommand } from '../session/session.ts';
 
 export function stopDbCommand(cli: Cli): Command {
-  return newCommand(
-    'stop-db',
-    'Stop the embedded Postgres server; the next command starts it again',
-    'sluice stop-db',
-  ).action(
+  return newCommand('stop-db', 'sluice stop-db').action(
     cli.action({ source: false }, async ({ terminal, settings }) => {
       const stopped = await stopEmbedded(settings.dataDir);
       terminal.show({ stopped }, () =>

@@ -34,7 +34,7 @@ interface Options extends CostOptions {
 }
 
 export function syncCommand(cli: Cli): Command {
-  const command = newCommand('sync', 'Read what is new and what may have changed', EXAMPLES)
+  const command = newCommand('sync', EXAMPLES)
     .argument('[resource...]', 'resources to read (default: all)')
     .option('--full', 'read everything again, however long the request limit makes it wait');
   return withCostOptions(command)

@@ -11,7 +11,7 @@ sluice undo 412             restore what run 412 replaced or deleted
 sluice undo 412 413         of several runs, what was there before the first`;
 
 export function undoCommand(cli: Cli): Command {
-  return newCommand('undo', 'Restore the rows that a run replaced or deleted, without a request', EXAMPLES)
+  return newCommand('undo', EXAMPLES)
     .argument('<run...>', 'numbers of runs, as status, the console and sluice.runs show them')
     .option('--dry-run', 'show what would be restored; change nothing')
     .action(cli.action({ source: false }, undo));

@@ -37,7 +37,7 @@ interface Found extends Kept {
 }
 
 export function uninstallCommand(cli: Cli): Command {
-  return newCommand('uninstall', 'Remove all that Sluice keeps: tables, bookkeeping, the embedded Postgres', EXAMPLES)
+  return newCommand('uninstall', EXAMPLES)
     .option('--dry-run', 'show what lies where, and what would stay; change nothing')
     .option('--yes', 'do not ask for confirmation')
     .action(cli.action({ source: false }, uninstall));

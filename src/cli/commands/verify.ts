@@ -27,7 +27,7 @@ interface Options extends CostOptions {
 type Report = Record<'absent' | 'different' | 'extra' | 'unreadable' | 'unproven', readonly string[]>;
 
 export function verifyCommand(cli: Cli): Command {
-  const command = newCommand('verify', 'Compare every slice with the source; exit with 1 if anything differs', EXAMPLES)
+  const command = newCommand('verify', EXAMPLES)
     .argument('[resource...]', 'resources to compare (default: all)')
     .option('--repair', 'make the warehouse equal to the source');
   return withCostOptions(command).action(cli.action({ source: true }, verify));

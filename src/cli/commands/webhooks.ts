@@ -27,11 +27,8 @@ const REGISTER_EXAMPLES = `sluice webhooks register --url https://sluice.example
 sluice webhooks register --url https://sluice.example.com`;
 
 export function webhooksCommand(cli: Cli): Command {
-  const register = newCommand(
-    'register',
-    'Register the address of this service at the source; costs one request',
-    REGISTER_EXAMPLES,
-  )
+  const register = newCommand('register', REGISTER_EXAMPLES)
+    .description('Register the address of this service at the source; costs one request')
     .requiredOption(
       '--url <address>',
       'the address under which the source reaches this service (SLUICE_HOST and SLUICE_PORT, or a proxy in front of them)',
@@ -41,12 +38,10 @@ export function webhooksCommand(cli: Cli): Command {
     .option('--new-secret', `end the address with a new secret; the one before is accepted for ${PREVIOUS_DAYS} days`)
     .option('--no-wait', NO_WAIT)
     .action(cli.action({ source: true }, registerAddress));
-  const list = newCommand('list', 'List the addresses registered from here', 'sluice webhooks list').action(
-    cli.action({ source: false }, listAddresses),
-  );
-  return newCommand('webhooks', 'Let the source report changes, so that they are read within seconds', EXAMPLES)
-    .addCommand(register)
-    .addCommand(list);
+  const list = newCommand('list', 'sluice webhooks list')
+    .description('List the addresses registered from here')
+    .action(cli.action({ source: false }, listAddresses));
+  return newCommand('webhooks', EXAMPLES).addCommand(register).addCommand(list);
 }
 
 interface Options {

@@ -17,7 +17,7 @@ const EXAMPLES = `sluice why invoices 4711
 sluice why customers 17 --json`;
 
 export function whyCommand(cli: Cli): Command {
-  return newCommand('why', 'Tell the story of one record: is it right, what changed, what brought it', EXAMPLES)
+  return newCommand('why', EXAMPLES)
     .argument('<resource>', 'the list that it belongs to')
     .argument('<key>', 'its id, or what its table shows as _key')
     .action(cli.action({ source: false }, why));

@@ -156,10 +156,9 @@ export const untilAborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** A command with the options that all commands share. `examples`: one command line each, shown by `--help`. */
-export function newCommand(name: string, description: string, examples: string): Command {
+/** A command with the options that all commands share. `examples`: one command line each, shown by `--help`. Its description stands in `program.ts`. */
+export function newCommand(name: string, examples: string): Command {
   return new Command(name)
-    .description(description)
     .option('--json', 'print one JSON document to stdout; logs and progress go to stderr')
     .option('--no-color', 'disable colours (or set NO_COLOR=1)')
     .option('--source <name>', 'use only this source of the sources file')
