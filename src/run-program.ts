@@ -97,7 +97,7 @@ export function openProgram(shell: Shell, home: URL): Program {
     fail,
     async run() {
       try {
-        const program = await createProgram(cli, argv[0] ?? '');
+        const program = await createProgram(cli, argv.find(word => word !== '--') ?? '');
         await program.parseAsync(argv, { from: 'user' });
         return await end(exitCode);
       } catch (error) {

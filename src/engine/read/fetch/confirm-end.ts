@@ -58,8 +58,9 @@ export async function confirmEnd(
   const before = { rows: previous.rows.length, meta: previous.meta };
   const full = fullPage(question.task.resource, previous.limit);
   const isDoubtful = endsBehindFullPage(before, { rows: answer.rows.length }, full);
-  const fetchAgain = () => fetchPage(question, { page, limit, flexible: false, usual });
-  const confirmed = isDoubtful ? await replacing(answer, fetchAgain) : answer;
+  const confirmed = isDoubtful
+    ? await replacing(question, answer, asked => fetchPage(asked, { page, limit, flexible: false, usual }))
+    : answer;
   return confirmed.rows.length === 0 ? lookBehind(question, confirmed) : compareWith(question, previous, confirmed);
 }
 

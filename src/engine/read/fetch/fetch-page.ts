@@ -106,8 +106,17 @@ export const withoutRows = (address: Pick<PageAnswer, 'page' | 'limit' | 'grante
   ...{ rows: [], meta: undefined, requests: 0, release: () => undefined },
 });
 
-/** Fetches one page of the list. Throws `absent` if an optional list does not exist. */
+/**
+ * Fetches one page of the list. Throws `absent` if an optional list does not exist. However often it is asked for, it waits once to be admitted: a
+ * reading that holds later pages would otherwise wait for others that wait for it.
+ */
 export async function fetchPage(question: ListQuery, asked: PageRequest): Promise<PageAnswer> {
+  const { value: answer, release } = await question.reader.admit(() => fetchAdmitted(question, asked));
+  if (answer.refusal) release();
+  return { ...answer, release };
+}
+
+async function fetchAdmitted(question: ListQuery, asked: PageRequest): Promise<Admitted> {
   const { resource } = question.task;
   let attempt: Attempt = { ...asked, patient: false, refusals: 0 };
   for (;;) {
@@ -126,6 +135,8 @@ export async function fetchPage(question: ListQuery, asked: PageRequest): Promis
     }
   }
 }
+
+type Admitted = Omit<PageAnswer, 'release'>;
 
 /** How a page is asked for. */
 interface Attempt {
@@ -171,15 +182,15 @@ async function fetchOnce(
   question: ListQuery,
   { page, limit, refused, bare }: Attempt,
   hasty: boolean,
-): Promise<PageAnswer> {
+): Promise<Admitted> {
   const { reader, task, query } = question;
   const { resource } = task;
   const answers = bare ? null : question.known;
   const before = answers?.at(page, limit);
   const recalled = answers ? { seed: answers.seed, digest: before?.digest } : undefined;
-  const { value: answer, release } = await request(question, bare ? {} : { page, limit }, hasty, recalled);
+  const answer = await request(question, bare ? {} : { page, limit }, hasty, recalled);
   const { grantedAt, requests } = answer;
-  const came = { grantedAt, requests, limit, page, refused, release };
+  const came = { grantedAt, requests, limit, page, refused };
   if (answer.kind === 'rows') {
     const { rows, replaced, unordered, digest, reread } = answer;
     const given = { isFiltered: isFiltered(query) };
@@ -193,7 +204,6 @@ async function fetchOnce(
   // 404 past the end, or for a filter that matches nothing, means no rows; so it does of a list that has lost them all.
   const isEmptied = !holdsNothing(resource) && reader.othersAnswering(resource, stampMs(grantedAt)).length > 0;
   if (page > 1 || isFiltered(query) || isEmptied) return { ...came, rows: [], meta: undefined, isGone: true };
-  release();
   throw unanswered(resource);
 }
 
@@ -219,32 +229,33 @@ const request = (
   ask: { page?: number; limit?: number },
   hasty: boolean,
   recalled?: Parameters<Client['list']>[4],
-): Promise<{ value: ListAnswer; release: () => void }> =>
-  reader.admit(() =>
-    reader.client.list(
-      task.resource.job.path,
-      query,
-      ask,
-      {
-        lane: task.lane,
-        purpose: `${task.resource.name} ${sliceText(slice)}`,
-        runId: task.runId,
-        signal: reader.signal,
-        ...(hasty ? { attempts: 2 } : {}),
-      },
-      recalled,
-    ),
+): Promise<ListAnswer> =>
+  reader.client.list(
+    task.resource.job.path,
+    query,
+    ask,
+    {
+      lane: task.lane,
+      purpose: `${task.resource.name} ${sliceText(slice)}`,
+      runId: task.runId,
+      signal: reader.signal,
+      ...(hasty ? { attempts: 2 } : {}),
+    },
+    recalled,
   );
 
-/** Asks for pages that are not kept, so that they need not wait for others to be committed. */
+/** Asks for pages that are not kept, or in the place of another, so that they need not wait for others to be committed. */
 export const withoutWaiting = (question: ListQuery): ListQuery => ({
   ...question,
   reader: { ...question.reader, admit: async ask => ({ value: await ask(), release: () => undefined }) },
 });
 
-/** Replaces the answer with another, and counts the requests of both. */
-export async function replacing(answer: PageAnswer, fetchAgain: () => Promise<PageAnswer>): Promise<PageAnswer> {
-  answer.release();
-  const again = await fetchAgain();
-  return { ...again, requests: answer.requests + again.requests };
+/** Replaces the answer with another, in its place, and counts the requests of both. */
+export async function replacing(
+  question: ListQuery,
+  answer: PageAnswer,
+  fetchAgain: (question: ListQuery) => Promise<PageAnswer>,
+): Promise<PageAnswer> {
+  const again = await fetchAgain(withoutWaiting(question));
+  return { ...again, release: answer.release, requests: answer.requests + again.requests };
 }

@@ -24,8 +24,9 @@ export async function fetchFirstPage(question: ListQuery, limit: number): Promis
   // A count of none agrees.
   const asksBare = !isFiltered(question.query) && answer.meta?.totalRecords !== 0;
   if (answer.rows.length > 0 || (!asksBare && !holdsRows(resource, question.slice))) return answer;
-  const fetchAgain = () => fetchPage(question, { page: 1, limit: answer.limit, flexible: true });
-  const again = await replacing(answer, asksBare ? () => unlessShownBare(question, answer) : fetchAgain);
+  const again = await replacing(question, answer, asked =>
+    asksBare ? unlessShownBare(asked, answer) : fetchPage(asked, { page: 1, limit: answer.limit, flexible: true }),
+  );
   if (!again.isGone || holdsNothing(resource)) return again;
   again.release();
   const requests = await provePresence(question, again);
@@ -49,14 +50,13 @@ async function unlessShownBare(question: ListQuery, { limit, meta, promised }: P
   if (shown.rows.length === 0) return shown;
   const first = keyIn(shown.rows[0], job.key);
   for (const size of [limit, ...SMALLER.filter(each => each < limit)]) {
-    shown = await replacing(shown, () => ask(size));
+    shown = await replacing(question, shown, () => ask(size));
     // Others may have come before it meanwhile.
     if (shown.rows.some(row => keyIn(row, job.key) === first))
       return size === limit ? shown : { ...shown, refused: 'more' };
   }
   const pages = promised ?? meta?.totalPages ?? 1;
-  if (pages > 1) return replacing(shown, () => ask(limit));
-  shown.release();
+  if (pages > 1) return replacing(question, shown, () => ask(limit));
   throw firstPageHidden(question.task.resource);
 }
 
