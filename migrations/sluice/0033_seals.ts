@@ -32,7 +32,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
   // Fields of _extra stand beside the columns, so that one that becomes a column is no change. Times are written in UTC, whoever asks.
   await sql`
-    create or replace function sluice.month_rows(place text, list text, date_field text, children jsonb, month text, sealed bigint)
+    create or replace function sluice.month_rows(place text, list text, date_field text, children jsonb, month text, sealed bigint, since timestamptz)
     returns table (key text, data jsonb, synced_at timestamptz) language plpgsql stable set timezone = 'UTC' as $$
     declare
       at regclass := to_regclass(format('%I.%I', place, list));
@@ -48,32 +48,51 @@ export async function up(db: Kysely<unknown>): Promise<void> {
             from %3$I.%4$I c where c.%2$I = t.%5$I))', each->>'field', each->>'parent', place, each->>'table', id.name), '')
         into lines from jsonb_array_elements(children) each;
       return query execute format(
-        'select t.%1$I::text, (to_jsonb(t) - ''{_synced_at,_read_at,_hash,_extra}''::text[]) || coalesce(t._extra, ''{}'')%2$s, t._synced_at
+        'select t.%1$I::text, case when $3 is null or t._synced_at > $3
+           then coalesce(t._extra, ''{}'') || (to_jsonb(t) - ''{_synced_at,_read_at,_hash,_extra}''::text[])%2$s end, t._synced_at
          from %3$s t where t.%1$I in (select m.%1$I from %3$s m where m.%4$I >= $1 and m.%4$I < $1 + interval ''1 month''
            union select r.key::%5$s from sluice.sealed_rows r where r.seal_id = $2 and r.resource = %6$L)',
-        id.name, coalesce(lines, ''), at, date_field, id.type, list) using first, sealed;
+        id.name, coalesce(lines, ''), at, date_field, id.type, list) using first, sealed, since;
     end $$`.execute(db);
 
+  // A field that is absent is as good as null, and a number as its text: columns are added, and take values over from _extra.
   await sql`
-    create or replace function sluice.restated_rows()
+    create or replace function sluice.is_same(a jsonb, b jsonb) returns boolean language plpgsql immutable as $$
+    begin
+      if coalesce(a, 'null') = coalesce(b, 'null') then return true; end if;
+      if jsonb_typeof(a) = 'object' and jsonb_typeof(b) = 'object' then
+        return not exists (select from (select jsonb_object_keys(a) union select jsonb_object_keys(b)) f(name)
+          where not sluice.is_same(a->f.name, b->f.name));
+      end if;
+      if jsonb_typeof(a) = 'array' and jsonb_typeof(b) = 'array' then
+        return jsonb_array_length(a) = jsonb_array_length(b)
+          and not exists (select from generate_series(0, jsonb_array_length(a) - 1) i where not sluice.is_same(a->i, b->i));
+      end if;
+      return coalesce((a #>> '{}') = (b #>> '{}'), false);
+    end $$`.execute(db);
+
+  // Where it is not exact, rows that were not written since are taken to be as they were.
+  await sql`
+    create or replace function sluice.restated_rows(exact boolean default true)
     returns table (source text, schema text, month text, resource text, key text, kind text, before jsonb, after jsonb, sealed_at timestamptz, seen_at timestamptz)
     language sql stable as $$
       select s.source, l.schema, s.month, l.resource, c.key,
-        case when c.old is null then 'added' when c.new is null then 'deleted' else 'changed' end,
-        case when c.new is null then c.old else (select jsonb_object_agg(field, c.old->field) from jsonb_object_keys(d.after) field) end,
+        case when c.old is null then 'added' when c.synced_at is null then 'deleted' else 'changed' end,
+        case when c.synced_at is null then c.old else d.before end,
         case when c.old is null then c.new else d.after end,
         s.sealed_at, c.synced_at
       from sluice.seals s join sluice.sealed_lists l on l.seal_id = s.id
       cross join lateral (
         select coalesce(r.key, n.key) as key, r.row as old, n.data as new, n.synced_at, r.key is not null and r.row is null as erased
         from (select * from sluice.sealed_rows r where r.seal_id = s.id and r.resource = l.resource) r
-        full join sluice.month_rows(l.schema, l.resource, l.date_field, l.children, s.month, s.id) n on n.key = r.key) c
+        full join sluice.month_rows(l.schema, l.resource, l.date_field, l.children, s.month, s.id, case when not exact then s.sealed_at end) n
+          on n.key = r.key) c
       cross join lateral (
-        select jsonb_object_agg(f.key, coalesce(c.new->f.key, 'null')) as after
-        from jsonb_each(c.old) f where f.value <> coalesce(c.new->f.key, 'null')) d
-      where s.replaced_at is null and not c.erased and (c.old is null or c.new is null or d.after is not null)
+        select jsonb_object_agg(f.name, c.old->f.name) as before, jsonb_object_agg(f.name, c.new->f.name) as after
+        from (select jsonb_object_keys(c.old) union select jsonb_object_keys(c.new)) f(name)
+        where c.old is not null and c.new is not null and not sluice.is_same(c.old->f.name, c.new->f.name)) d
+      where s.replaced_at is null and not c.erased and (c.old is null or c.synced_at is null or d.after is not null)
     $$`.execute(db);
-
   await sql`alter table sluice.incidents drop constraint incidents_kind_check, add constraint incidents_kind_check
     check (kind in ('failed', 'fuse', 'rewrite', 'restated', 'unauthorized', 'unavailable', 'outdated', 'drift'))`.execute(
     db,
@@ -85,7 +104,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     'column sluice.seals.source': 'Source.',
     'column sluice.seals.month': 'Month, as YYYY-MM.',
     'column sluice.seals.sealed_at': 'When it was closed.',
-    'column sluice.seals.digest': 'SHA-256 of the lists, their numbers of rows and their digests.',
+    'column sluice.seals.digest': 'SHA-256 of the first line of its exported file.',
     'column sluice.seals.replaced_at': 'When it was closed again; null for the one in force.',
     'table sluice.sealed_lists': 'What a closed month holds of each list.',
     'column sluice.sealed_lists.seal_id': 'Closed month, as in sluice.seals.',
@@ -104,9 +123,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     'column sluice.sealed_rows.hash': 'SHA-256 of its line in an exported file.',
     'column sluice.incidents.kind':
       'failed, fuse (the loss limit), rewrite (many values were replaced), restated (rows of a closed month changed), unauthorized (the key), unavailable (the source), outdated or drift (a notice of fields that appeared or vanished).',
-    'function sluice.month_rows(text, text, text, jsonb, text, bigint)':
-      'Rows of a month, and those that a closed month holds, as they are now.',
-    'function sluice.restated_rows()': 'Rows of closed months that are not as they were.',
+    'function sluice.month_rows(text, text, text, jsonb, text, bigint, timestamptz)':
+      'Rows of a month, and those that a closed month holds, as they are now; without their data unless they were written since.',
+    'function sluice.is_same(jsonb, jsonb)': 'Whether two values of a row say the same.',
+    'function sluice.restated_rows(boolean)': 'Rows of closed months that are not as they were.',
   };
   for (const [what, text] of Object.entries(comments))
     await sql`comment on ${sql.raw(what)} is ${sql.lit(text)}`.execute(db);

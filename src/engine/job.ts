@@ -98,7 +98,7 @@ export interface Monthly {
   /** Fields of the row that the answer does not hold, the key among them. */
   readonly fields: (year: string, month: string) => Readonly<Record<string, string>>;
   /**
-   * The lists whose rows a month sums up, with the date that puts a row into its month: a closed month is read again when such rows have
+   * The lists whose rows a month sums up, with the date that puts a row into its month: a past month is read again when such rows have
    * changed. Default: none, and all months are read again every time.
    */
   readonly sumsUp: Readonly<Record<string, string>>;

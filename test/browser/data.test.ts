@@ -71,7 +71,7 @@ test('a month is closed, and what changes in it is compared and accepted', async
       const month = await page.getByLabel('Month').inputValue();
       await page.getByRole('button', { name: 'Close' }).click();
       await page.getByRole('heading', { name: month }).waitFor();
-      await page.getByText('Nothing changed since.').waitFor();
+      await page.getByText('Nothing has changed since.').waitFor();
       await database.query(
         `update warehouse.invoices set notes = 'Corrected', amount = amount + 1
          where id in (select id from warehouse.invoices where to_char(date, 'YYYY-MM') = $1 order by id limit 2)`,
@@ -86,7 +86,7 @@ test('a month is closed, and what changes in it is compared and accepted', async
       await page.getByRole('row', { name: /notes/ }).first().waitFor();
       await lookAt(page.url(), 'months-changed');
       await page.getByRole('button', { name: 'Accept and close again' }).click();
-      await page.getByText('Nothing changed since.').waitFor();
+      await page.getByText('Nothing has changed since.').waitFor();
     });
   });
 });

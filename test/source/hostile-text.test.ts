@@ -135,6 +135,7 @@ const UNFED: Record<string, string> = {
   'cli/commands/': 'arguments, and for init a file of the user',
   'cli/program.ts': 'arguments',
   'cli/push/': 'the file that is pushed',
+  'cli/output/seal-file.ts': 'digests of a file, each of 64 characters',
   'cli/session/': 'settings, arguments and the names of jobs',
   'service/schedule/schedule.ts': 'schedules of settings and jobs',
   'service/status/describe-profile.ts': 'names of traits, which are ours',

@@ -3,19 +3,18 @@ import type { Command } from 'commander';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import { count, moment, plural, restatedText, valueText } from '../../service/format.ts';
-import { closeMonth } from '../../service/orders/close-month.ts';
+import { type ClosedMonth, closeMonth } from '../../service/orders/close-month.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
   countRestatements,
   type Restatement,
   readRestatements,
   readSeals,
-  restatedLines,
   type Seal,
   sealedLines,
 } from '../../warehouse/rows/seals.ts';
 import { openResultFile } from '../output/result-file.ts';
-import { checkSealFile, firstLine } from '../output/seal-file.ts';
+import { checkSealFile } from '../output/seal-file.ts';
 import { table } from '../output/table.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, type ExitCode, newCommand, pathFrom, type Session } from '../session/session.ts';
@@ -33,14 +32,16 @@ interface Options {
   readonly again?: boolean;
   readonly export?: string;
   readonly check?: string;
+  readonly digest?: string;
 }
 
 export function closeCommand(cli: Cli): Command {
   return newCommand('close', EXAMPLES)
     .argument('[month]', 'such as 2025-03 (default: list the closed months)')
-    .option('--again', 'close it as it is now, though it was closed before')
+    .option('--again', 'close it again with its present rows; replaces what was closed')
     .option('--export <file>', 'write its rows as they were, and what changed since, to this file')
     .option('--check <file>', 'check that such a file holds the rows that were closed')
+    .option('--digest <sha256>', 'with --check: the digest that the month must have')
     .action(cli.action({ source: false }, close));
 }
 
@@ -50,20 +51,19 @@ async function close(session: Session, month: string | undefined, options: Optio
   const { name, schema, timeZone } = settings.single;
   const database = await openMigrated(session);
   if (month === undefined) {
-    if (options.again || options.export !== undefined)
+    if (options.again || options.export !== undefined || options.digest !== undefined)
       throw new SluiceError('usage', 'No month was given.', { next: 'Example: sluice close 2025-03' });
     return list(session, database);
   }
-  const [before] = await readSeals(database.kysely, name, month);
-  const closes = before === undefined || options.again === true;
-  const seal = closes ? await closeMonth(database, { name, schema, timeZone, jobs }, month) : before;
+  const seal = await closeMonth(database, { name, schema, timeZone, jobs }, month, options);
   const restatements = await readRestatements(database.kysely, name, { month });
   if (options.export !== undefined) {
     const lines = await exportSeal(database, name, seal, pathFrom(session, options.export));
     terminal.note(`${plural(lines, 'line')} written to ${options.export}`);
   }
-  terminal.show({ source: name, ...seal, closed: closes, restatements }, () =>
-    [...describe(session, seal, closes), ...describeChanges(session, seal, restatements)].join('\n'),
+  const { id: _, isNew, ...shown } = seal;
+  terminal.show({ source: name, ...shown, closed: isNew, restatements }, () =>
+    [...describe(session, seal), ...describeChanges(session, seal, restatements)].join('\n'),
   );
   return 0;
 }
@@ -71,7 +71,7 @@ async function close(session: Session, month: string | undefined, options: Optio
 async function list({ terminal, settings }: Session, database: Database): Promise<ExitCode> {
   const { name: source, timeZone } = settings.single;
   const seals = await readSeals(database.kysely, source);
-  const restated = await countRestatements(database.kysely, source);
+  const restated = await countRestatements(database.kysely, source, { isExact: true });
   terminal.show(
     {
       source,
@@ -99,7 +99,7 @@ async function list({ terminal, settings }: Session, database: Database): Promis
   return 0;
 }
 
-function describe({ terminal, settings }: Session, { month, sealedAt, digest, lists }: Seal, isNew: boolean): string[] {
+function describe({ terminal, settings }: Session, { month, sealedAt, digest, lists, isNew }: ClosedMonth): string[] {
   const { timeZone } = settings.single;
   const when = isNew ? 'is closed' : `was closed ${moment(sealedAt, timeZone)}`;
   return [`${month} ${when}. SHA-256: ${digest}`, '', listTable(terminal.colors, lists), ''];
@@ -120,7 +120,7 @@ const listTable = (colors: Session['terminal']['colors'], lists: Seal['lists']):
   );
 
 function describeChanges({ terminal, settings }: Session, { month }: Seal, all: readonly Restatement[]): string[] {
-  if (all.length === 0) return ['Nothing changed since.'];
+  if (all.length === 0) return ['Nothing has changed since.'];
   const whatChanged = ({ kind, before, after }: Restatement) =>
     kind === 'changed'
       ? Object.keys(before ?? {}).map(
@@ -129,7 +129,7 @@ function describeChanges({ terminal, settings }: Session, { month }: Seal, all: 
       : [''];
   const shown = all.slice(0, MOST_SHOWN);
   return [
-    `Since then, ${plural(all.length, 'row')} changed:`,
+    `${plural(all.length, 'row')} ${all.length === 1 ? 'has' : 'have'} changed since:`,
     table(
       terminal.colors,
       ['list', 'key', '', 'what'],
@@ -151,9 +151,7 @@ async function exportSeal(database: Database, source: string, seal: Seal, path: 
     await file.write(all.map(line => `${line}\n`).join(''));
   };
   try {
-    await write([firstLine(source, seal)]);
-    for await (const rows of sealedLines(database.kysely, seal.id)) await write(rows);
-    await write(await restatedLines(database.kysely, source, seal.month));
+    for await (const rows of sealedLines(database.kysely, source, seal)) await write(rows);
     await file.complete();
   } finally {
     await file.close();
@@ -161,30 +159,30 @@ async function exportSeal(database: Database, source: string, seal: Seal, path: 
   return lines;
 }
 
-function check(session: Session, given: string, month: string | undefined, { again, export: out }: Options): ExitCode {
-  if (month !== undefined || again || out !== undefined)
-    throw new SluiceError('usage', '--check reads a file, and goes with no month and no other option.', {
+function check(session: Session, given: string, month: string | undefined, options: Options): ExitCode {
+  if (month !== undefined || options.again || options.export !== undefined)
+    throw new SluiceError('usage', '--check reads a file, and goes with no month, --again or --export.', {
       next: 'Example: sluice close --check march.jsonl',
     });
   const { terminal } = session;
   const checked = checkSealFile(readText(pathFrom(session, given)));
   const { source, month: closed, digest, lists, restated, erased } = checked;
-  const others = [
-    ...(restatedText(restated)
-      ? [`It says what changed since: ${restatedText(restated)}.`]
-      : ['It says that nothing changed since.']),
-    ...(erased > 0
-      ? [`${plural(erased, 'row')} of it ${erased === 1 ? 'was' : 'were'} erased; the hashes are left.`]
-      : []),
-  ];
+  if (options.digest !== undefined && options.digest.toLowerCase() !== digest)
+    throw new SluiceError('failed', `${given} is intact, but has another digest: ${digest}`);
+  const changes = restatedText(restated);
   terminal.show({ sound: true, ...checked }, () =>
     [
-      `The rows are those of ${closed} of ${source} as they were closed, if this is the digest that was told then:`,
+      `The file is intact. It shows ${closed} of ${source} as closed${options.digest === undefined ? ', provided that this is the digest you were given' : ''}:`,
       digest,
       '',
       listTable(terminal.colors, lists),
       '',
-      ...others,
+      changes
+        ? `According to the file, rows have changed since: ${changes}.`
+        : 'According to the file, nothing has changed since.',
+      ...(erased > 0
+        ? [`${plural(erased, 'row')} ${erased === 1 ? 'was' : 'were'} erased; only the hashes are left.`]
+        : []),
     ].join('\n'),
   );
   return 0;
@@ -196,7 +194,7 @@ function readText(path: string): string {
   } catch (cause) {
     throw new SluiceError('usage', `${path} cannot be read (${codeOf(cause)}).`, {
       cause,
-      next: 'Name a file that sluice close <month> --export wrote.',
+      next: 'Expected: a file that sluice close <month> --export wrote.',
     });
   }
 }

@@ -1,6 +1,6 @@
 import { HOUR, SECOND } from '../../clock.ts';
 import { countUnread, isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
-import { monthsHold } from '../../engine/agenda/closed-months.ts';
+import { monthsHold } from '../../engine/agenda/past-months.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { count, plural } from '../../service/format.ts';

@@ -1,7 +1,7 @@
 import { type List, pageSize, partition, watched } from '../coverage/list.ts';
 
 /**
- * Requests that it would take to read again what was not proven since a moment (epoch ms), as far as known. `holds`: closed months are not
+ * Requests that it would take to read again what was not proven since a moment (epoch ms), as far as known. `holds`: past months are not
  * read again.
  */
 export function rereadCost(list: List, since: number, holds = false): number {

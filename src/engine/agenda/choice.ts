@@ -83,7 +83,7 @@ export interface PlanFacts {
   readonly now: number;
   /** The day it is at the source. */
   readonly today: Day;
-  /** The closed months of a report need no reading, unless the task reads everything whatever it costs. */
+  /** The past months of a report need no reading, unless the task reads everything whatever it costs. */
   readonly monthsHold?: boolean;
 }
 

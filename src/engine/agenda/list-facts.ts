@@ -2,8 +2,8 @@ import { HOUR } from '../../clock.ts';
 import { type List, partition } from '../coverage/list.ts';
 import { dayIn } from '../slices/date-windows.ts';
 import { type ListInUse, NO_PROGRESS, type Wish } from './choice.ts';
-import { monthsHold, type NamedList } from './closed-months.ts';
 import { partsOf } from './parts.ts';
+import { monthsHold, type NamedList } from './past-months.ts';
 import type { AgendaFacts } from './questions.ts';
 import { type Need, weighTargets } from './target-weights.ts';
 

@@ -3,7 +3,13 @@ import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import { dayIn, monthBefore } from '../../engine/slices/date-windows.ts';
 import { isKind, type SluiceError } from '../../errors.ts';
-import { type Restatement, readRestatements, readSeals, type Seal } from '../../warehouse/rows/seals.ts';
+import {
+  countRestatements,
+  type Restatement,
+  readRestatements,
+  readSeals,
+  type Seal,
+} from '../../warehouse/rows/seals.ts';
 import { formFields } from '../access/form-guard.ts';
 import { count, plural, valueText } from '../format.ts';
 import type { Html } from '../html-document.ts';
@@ -24,10 +30,10 @@ export const closedMonthRoutes = (parts: ConsoleParts): Hono =>
     })
     .post('/months/:source', async (c, next) => {
       const source = sourceNamed(parts, c.req.param('source'));
-      const { month = '' } = await formFields(c);
+      const { month = '', again } = await formFields(c);
       if (source === undefined) return next();
       try {
-        await closeMonth(parts.database, source, month);
+        await closeMonth(parts.database, source, month, { again: again === 'yes' });
         return c.redirect(`/months/${encodeURIComponent(source.name)}`, 303);
       } catch (error) {
         if (!isKind(error, 'usage', 'failed')) throw error;
@@ -43,10 +49,16 @@ async function monthsPage(
   const { kysely } = parts.database;
   const now = await nowIn(parts, source);
   const seals = await readSeals(kysely, source.name);
+  const counts = await countRestatements(kysely, source.name, { isExact: true });
   const closed: Html[] = [];
   for (const seal of seals) {
-    const restated = await readRestatements(kysely, source.name, { month: seal.month, most: MOST_RESTATED + 1 });
-    closed.push(monthCard(parts, source, seal, restated, now));
+    const changed = counts.reduce(
+      (sum, each) => sum + (each.month === seal.month ? each.added + each.changed + each.deleted : 0),
+      0,
+    );
+    const restated =
+      changed === 0 ? [] : await readRestatements(kysely, source.name, { month: seal.month, most: MOST_RESTATED });
+    closed.push(monthCard(parts, source, { ...seal, changed }, restated, now));
   }
   const month = refused?.month ?? monthBefore(dayIn(now.at, source.timeZone), 1);
   const why = refused && [refused.trouble.message, refused.trouble.next].filter(Boolean).join(' ');
@@ -62,21 +74,20 @@ ${closed}`;
 function monthCard(
   parts: ConsoleParts,
   { name: source }: ServedSource,
-  { month, sealedAt, digest, lists }: Seal,
+  { month, sealedAt, digest, lists, changed }: Seal & { readonly changed: number },
   restated: readonly Restatement[],
   now: Now,
 ): Html {
-  const again = html`<form method="post" action="/months/${encodeURIComponent(source)}" class="after"><input type="hidden" name="month" value="${month}"><button>Accept and close again</button></form>`;
-  const shown = restated.slice(0, MOST_RESTATED);
+  const again = html`<form method="post" action="/months/${encodeURIComponent(source)}" class="after"><input type="hidden" name="month" value="${month}"><input type="hidden" name="again" value="yes"><button>Accept and close again</button></form>`;
   const changes =
     restated.length === 0
-      ? html`<p class="after">Nothing changed since.</p>`
+      ? html`<p class="after">Nothing has changed since.</p>`
       : html`${table({
           caption: `Rows of ${month} that changed since`,
           head: ['row', 'what', 'before', 'now'],
           right: [],
-          rows: shown.flatMap(each => restatementRows(parts, source, each)),
-        })}${restated.length > shown.length ? html`<p class="soft">and more: <code>select * from restatements</code></p>` : ''}${again}`;
+          rows: restated.flatMap(each => restatementRows(parts, source, each)),
+        })}${changed > restated.length ? html`<p class="soft">and more: <code>select * from restatements</code></p>` : ''}${again}`;
   return card(
     month,
     [
@@ -95,7 +106,7 @@ function monthCard(
       html`<div class="after">${facts([['SHA-256', html`<code>${digest}</code>`]])}</div>`,
       changes,
     ],
-    html`closed ${ago(stampMs(sealedAt), now)}${restated.length > 0 ? `, ${plural(shown.length, 'row')} changed since` : ''}`,
+    html`closed ${ago(stampMs(sealedAt), now)}${changed > 0 ? `, ${plural(changed, 'row')} changed since` : ''}`,
   );
 }
 

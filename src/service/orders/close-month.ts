@@ -1,13 +1,14 @@
-import { type Job, mayBeAbsent, slicingOf } from '../../engine/job.ts';
+import { type Job, slicingOf } from '../../engine/job.ts';
 import { declareTable } from '../../engine/records/declare-table.ts';
 import { dayIn, monthRange } from '../../engine/slices/date-windows.ts';
 import { SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { countDoubtful, provenDays } from '../../warehouse/reports/month-proof.ts';
-import { type DatedList, type Seal, sealMonth } from '../../warehouse/rows/seals.ts';
+import { countDoubts, type DaysProof, type MonthDoubts, provenDays } from '../../warehouse/reports/month-proof.ts';
+import { type DatedList, readSeals, type Seal, sealMonth } from '../../warehouse/rows/seals.ts';
 import { tableIn } from '../../warehouse/rows/tables.ts';
+import { lockLists } from '../../warehouse/rows/undo-runs.ts';
 import { listed, plural } from '../format.ts';
 
 interface ClosingSource {
@@ -17,63 +18,84 @@ interface ClosingSource {
   readonly jobs: ReadonlyMap<string, Job>;
 }
 
-/** Kind `usage` unless it is a month, `YYYY-MM`, that is over. */
-export function checkMonth(month: string, today: string): string {
-  if (/^\d{4}-(0[1-9]|1[0-2])$/.test(month) && month < today.slice(0, 7)) return month;
-  throw new SluiceError('usage', `"${month}" is not a month that is over.`, { next: 'Expected: such as 2025-03.' });
-}
+/** `isNew`: it was closed by this. */
+export type ClosedMonth = Seal & { readonly isNew: boolean };
 
 /**
- * Closes a month of all lists that are cut by dates: keeps its rows as they are now, with counts, sums and digests. Kind `usage` for a month
- * that is not over, `failed` for one that is not proven complete since it was over, or of which something is in doubt.
+ * Closes a month of all lists that are cut by dates: keeps its rows as they are now, with counts, sums and digests. One that is closed stays as it
+ * is, unless `again`. Kind `usage` for a month that is not over, `failed` for one that was not read completely since, or of which something is in
+ * doubt.
  */
-export async function closeMonth(database: Database, source: ClosingSource, month: string): Promise<Seal> {
+export async function closeMonth(
+  database: Database,
+  source: ClosingSource,
+  month: string,
+  { again = false }: { readonly again?: boolean } = {},
+): Promise<ClosedMonth> {
   const { name, timeZone } = source;
   checkMonth(month, dayIn(await databaseNow(database), timeZone));
+  const lists = datedLists(source);
+  if (lists.length === 0) throw new SluiceError('failed', 'No list that is read here can be filtered by date.');
   return database.transaction(async tx => {
-    // Counts, sums and digests of one moment.
+    // Counts, sums and digests of one moment, which comes after the locks.
     await tx.query('set transaction isolation level repeatable read');
-    const lists = await listsOf(tx, source, month);
-    const doubtful: string[] = [];
-    for (const { resource, table, dateField } of lists) {
-      const rows = await countDoubtful(tx, { source: name, resource }, table, { dateField, month });
-      if (rows > 0) doubtful.push(`${plural(rows, 'row')} of ${resource}`);
-    }
-    if (doubtful.length > 0)
-      throw new SluiceError(
-        'failed',
-        `${month} cannot be closed: ${listed(doubtful)} are missing at the source, or held.`,
-        {
-          next: `See them with sluice status${sourceOption(name)}; the next syncs decide.`,
-        },
-      );
-    return sealMonth(tx, name, month, lists);
+    await lockLists(tx, name, new Map(lists.map(({ resource, table }) => [resource, table])));
+    const [before] = await readSeals(tx, name, month);
+    if (before && !again) return { ...before, isNew: false };
+    await sealMonth(tx, name, month, await completeLists(tx, source, lists, month));
+    const [seal] = await readSeals(tx, name, month);
+    return { ...(seal as Seal), isNew: true };
   });
 }
 
-/** The lists that are cut by dates, if all of them are complete. */
-async function listsOf(db: Db, { name, schema, timeZone, jobs }: ClosingSource, month: string): Promise<DatedList[]> {
-  const { from, to } = monthRange(month);
-  const proofs = await provenDays(db, name, { from, to }, timeZone);
-  const lists: DatedList[] = [];
-  for (const [resource, job] of jobs) {
-    const dates = slicingOf(job, 'date');
-    const proof = proofs.get(resource);
-    // Of a list that the source does not offer, nothing was read.
-    if (dates === undefined || (proof === undefined && mayBeAbsent(job))) continue;
-    if (!proof?.isComplete || proof.day <= to)
-      throw new SluiceError('failed', `${month} cannot be closed: ${whyOpen(resource, proof)}.`, {
-        next: `Read it first: sluice backfill ${resource} --from ${from} --to ${to}${sourceOption(name)}`,
-      });
-    lists.push({ resource, table: tableIn(schema, declareTable(resource, job)), dateField: dates.field });
-  }
-  return lists;
+function checkMonth(month: string, today: string): void {
+  if (/^(?!0000)\d{4}-(0[1-9]|1[0-2])$/.test(month) && month < today.slice(0, 7)) return;
+  throw new SluiceError('usage', `"${month}" is not a month that is over.`, { next: 'Expected: such as 2025-03.' });
 }
 
-const whyOpen = (
-  resource: string,
-  proof: { readonly isComplete: boolean; readonly day: string } | undefined,
-): string =>
+const datedLists = ({ schema, jobs }: ClosingSource): DatedList[] =>
+  [...jobs].flatMap(([resource, job]) => {
+    const dates = slicingOf(job, 'date');
+    return dates ? [{ resource, table: tableIn(schema, declareTable(resource, job)), dateField: dates.field }] : [];
+  });
+
+/** Those that the source offers. Throws unless all of them are complete, and nothing in them is in doubt. */
+async function completeLists(
+  db: Db,
+  { name, timeZone }: ClosingSource,
+  lists: readonly DatedList[],
+  month: string,
+): Promise<DatedList[]> {
+  const { from, to } = monthRange(month);
+  const proofs = await provenDays(db, name, { from, to }, timeZone);
+  const refuse = (why: string, next: string): never => {
+    throw new SluiceError('failed', `${month} cannot be closed yet: ${why}.`, { next });
+  };
+  const offered = lists.filter(({ resource }) => !proofs.get(resource)?.isAbsent);
+  for (const { resource, table, dateField } of offered) {
+    const proof = proofs.get(resource);
+    if (!proof?.isComplete || proof.day <= to)
+      refuse(
+        whyOpen(resource, proof),
+        `Read it: sluice backfill ${resource} --from ${from} --to ${to}${sourceOption(name)}`,
+      );
+    const doubts = doubtsText(await countDoubts(db, { source: name, resource }, table, { dateField, month, from, to }));
+    if (doubts) refuse(`${resource} has ${doubts}`, `See them: sluice status${sourceOption(name)}`);
+  }
+  return offered;
+}
+
+const whyOpen = (resource: string, proof: DaysProof | undefined): string =>
   proof?.isComplete
-    ? `${resource} was last read on ${proof.day}, before it was over`
-    : `${resource} is not complete in it`;
+    ? `${resource} was last read on ${proof.day}, before the month had ended`
+    : `${resource} has not been read completely for that month`;
+
+function doubtsText({ unsettled, quarantined, due, rewritten }: MonthDoubts): string {
+  const parts = [
+    ...(unsettled > 0 ? [`${plural(unsettled, 'row')} missing at the source or with held values`] : []),
+    ...(quarantined > 0 ? [`${plural(quarantined, 'record')} in quarantine`] : []),
+    ...(due > 0 ? [`${plural(due, 'slice')} to be read again`] : []),
+    ...(rewritten > 0 ? [`${plural(rewritten, 'column')} with many replaced values`] : []),
+  ];
+  return listed(parts);
+}

@@ -4,6 +4,7 @@ import { sliceText } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
+import { eraseSealed } from '../rows/seals.ts';
 import type { Table } from '../rows/tables.ts';
 
 export type Counts = Record<string, number>;
@@ -41,25 +42,13 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
   await erase(rows);
   await detachReadings(tx, place, key, slice);
   await erase(readings);
-  const sealed = await eraseSealed(tx, place, key);
+  // Of its rows in closed months, the hashes stay, so that their digests can still be checked.
+  const sealed = await eraseSealed(tx, { schema: table.schema, resource }, key);
   if (sealed > 0) counts['sluice.sealed_rows'] = sealed;
   // Their keys may be a run of ids that holds it.
   await sql`delete from sluice.answers where ${here}`.execute(tx);
   await forgetExamples(tx, place, key);
   return counts;
-}
-
-/** Of its rows in closed months, the hashes stay, so that their digests can still be checked. */
-async function eraseSealed(tx: Db, { source, resource }: Place, key: string): Promise<number> {
-  const { numUpdatedRows } = await tx
-    .updateTable('sluice.sealed_rows')
-    .set({ row: null })
-    .where('seal_id', 'in', tx.selectFrom('sluice.seals').select('id').where('source', '=', source))
-    .where('resource', '=', resource)
-    .where('key', '=', key)
-    .where('row', 'is not', null)
-    .executeTakeFirst();
-  return Number(numUpdatedRows);
 }
 
 /** Values of the row that a rewrite gave as examples, in its row and in what runs, orders and incidents said of it. */

@@ -3,9 +3,11 @@ import type { Db } from '../database/database.ts';
 import { forgetList } from '../database/forget-list.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
+import { eraseSealed } from './seals.ts';
 
 /**
- * Forgets a resource: its rows, their children and history, and what is known of its slices. Its orders are cancelled.
+ * Forgets a resource: its rows, their children and history, and what is known of its slices; of its rows in closed months, the hashes stay. Its
+ * orders are cancelled.
  */
 export async function resetResource(
   tx: Db,
@@ -22,6 +24,7 @@ export async function resetResource(
   );
   for (const child of tables.children) await sql`delete from ${sql.id(schema, child)}`.execute(tx);
   await sql`delete from ${sql.id(schema, 'row_history')} where resource = ${resource}`.execute(tx);
+  await eraseSealed(tx, { schema, resource });
   await forgetList(tx, sources, resource);
   await tx
     .updateTable('sluice.orders')

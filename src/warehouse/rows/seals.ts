@@ -10,7 +10,7 @@ export interface Seal {
   readonly month: string;
   /** As Postgres writes it. */
   readonly sealedAt: string;
-  /** SHA-256, hexadecimal. */
+  /** SHA-256 of `sealText`, hexadecimal. */
   readonly digest: string;
   readonly lists: readonly SealedList[];
 }
@@ -30,14 +30,17 @@ export interface DatedList {
   readonly dateField: string;
 }
 
-/** SHA-256 of texts in their order, each with a line end. SQL. */
-const digestOf = (text: string, order: string) =>
-  sql.raw(
-    `encode(sha256(convert_to(coalesce(string_agg(${text} || E'\\n', '' order by ${order} collate "C"), ''), 'UTF8')), 'hex')`,
-  );
+const sha256 = (text: string) => sql.raw(`encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`);
 
-/** Keeps the rows that these lists hold of the month, and returns what it holds. One that was closed before is replaced. SQL: functions and JSON. */
-export async function sealMonth(tx: Db, source: string, month: string, lists: readonly DatedList[]): Promise<Seal> {
+/** What a closed month `s` says of itself: the first line of its file. */
+const SEAL_TEXT = `(select jsonb_build_object('source', s.source, 'month', s.month,
+    'sealed_at', to_char(s.sealed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    'lists', coalesce(jsonb_agg(jsonb_build_object('resource', l.resource, 'rows', l.rows, 'sums', l.sums, 'digest', l.digest)
+      order by l.resource collate "C"), '[]'))::text
+  from sluice.sealed_lists l where l.seal_id = s.id)`;
+
+/** Keeps the rows that these lists hold of the month. SQL: functions and JSON. */
+export async function sealMonth(tx: Db, source: string, month: string, lists: readonly DatedList[]): Promise<void> {
   await replaceSeal(tx, source, month);
   const { id } = await tx
     .insertInto('sluice.seals')
@@ -45,13 +48,10 @@ export async function sealMonth(tx: Db, source: string, month: string, lists: re
     .returning('id')
     .executeTakeFirstOrThrow();
   for (const list of lists) await sealList(tx, id, month, list);
-  await sql`update sluice.seals set digest = (
-      select ${digestOf("resource || ' ' || rows || ' ' || digest", 'resource')} from sluice.sealed_lists where seal_id = cast(${id} as bigint))
-    where id = cast(${id} as bigint)`.execute(tx);
-  return (await readSeals(tx, source, month))[0] as Seal;
+  await sql`update sluice.seals s set digest = ${sha256(SEAL_TEXT)} where id = cast(${id} as bigint)`.execute(tx);
 }
 
-/** Its digests stay, its rows do not. */
+/** Its digest stays, its rows do not. */
 async function replaceSeal(tx: Db, source: string, month: string): Promise<void> {
   const replaced = await tx
     .updateTable('sluice.seals')
@@ -68,27 +68,18 @@ async function sealList(tx: Db, id: string, month: string, { resource, table, da
   const children = JSON.stringify(table.children.map(({ field, name, parent }) => ({ field, table: name, parent })));
   const numeric = table.columns.filter(({ type }) => type === 'numeric').map(({ name }) => name);
   const sums = numeric.map(name => sql`${name}::text, coalesce(sum((row->>${name}::text)::numeric), 0)::text`);
+  const list = { seal_id: id, resource, schema: table.schema, date_field: dateField, children };
   await tx
     .insertInto('sluice.sealed_lists')
-    .values({
-      seal_id: id,
-      resource,
-      schema: table.schema,
-      date_field: dateField,
-      children,
-      rows: 0,
-      sums: '{}',
-      digest: '',
-    })
+    .values({ ...list, rows: 0, sums: '{}', digest: '' })
     .execute();
   await sql`insert into sluice.sealed_rows (seal_id, resource, key, row, hash)
-    select cast(${id} as bigint), ${resource}::text, key, data,
-      encode(sha256(convert_to(jsonb_build_object('resource', ${resource}::text, 'key', key, 'row', data)::text, 'UTF8')), 'hex')
-    from sluice.month_rows(${table.schema}, ${resource}, ${dateField}, cast(${children} as jsonb), ${month}, cast(${id} as bigint))`.execute(
-    tx,
-  );
+    select cast(${id} as bigint), ${resource}::text, key, data, ${sha256(`jsonb_build_object('resource', list, 'key', key, 'row', data)::text`)}
+    from sluice.month_rows(${table.schema}, ${resource}, ${dateField}, cast(${children} as jsonb), ${month}, cast(${id} as bigint), null),
+      (select ${resource}::text as list) l`.execute(tx);
   await sql`update sluice.sealed_lists l set (rows, sums, digest) = (
-      select count(*)::int, jsonb_build_object(${sql.join(sums)}), ${digestOf('hash', 'key')}
+      select count(*)::int, jsonb_build_object(${sql.join(sums)}),
+        ${sha256(`coalesce(string_agg(hash || E'\\n', '' order by key collate "C"), '')`)}
       from sluice.sealed_rows r where r.seal_id = l.seal_id and r.resource = l.resource)
     where seal_id = cast(${id} as bigint) and resource = ${resource}`.execute(tx);
 }
@@ -96,9 +87,7 @@ async function sealList(tx: Db, id: string, month: string, { resource, table, da
 /** The closed months of a source, or one of them, the latest first. */
 export async function readSeals(db: Db, source: string, month: string | null = null): Promise<Seal[]> {
   const { rows } = await sql<Seal>`
-    select s.id::text, s.month, s.sealed_at as "sealedAt", s.digest,
-      (select coalesce(jsonb_agg(jsonb_build_object('resource', resource, 'rows', rows, 'sums', sums, 'digest', l.digest) order by resource), '[]')
-        from sluice.sealed_lists l where l.seal_id = s.id) as lists
+    select s.id::text, s.month, s.sealed_at as "sealedAt", s.digest, ${sql.raw(SEAL_TEXT)}::jsonb->'lists' as lists
     from sluice.seals s where s.source = ${source} and s.month = coalesce(${month}, s.month) and s.replaced_at is null
     order by s.month desc`.execute(db);
   return rows;
@@ -132,14 +121,6 @@ export async function readRestatements(
   return rows;
 }
 
-/** The same as lines of a file. SQL: a function. */
-export async function restatedLines(db: Db, source: string, month: string): Promise<string[]> {
-  const { rows } = await sql<{ line: string }>`
-    select jsonb_build_object('restated', kind, 'resource', resource, 'key', key, 'before', before, 'after', after)::text as line
-    from sluice.restated_rows() where source = ${source} and month = ${month} order by resource, key`.execute(db);
-  return rows.map(({ line }) => line);
-}
-
 /** How many rows of each list are not as they were. */
 export interface RestatedList {
   readonly month: string;
@@ -149,12 +130,16 @@ export interface RestatedList {
   readonly deleted: number;
 }
 
-/** SQL: a function. */
-export async function countRestatements(db: Db, source: string): Promise<RestatedList[]> {
+/** `isExact`: rows that were not written since are compared, too. SQL: a function. */
+export async function countRestatements(
+  db: Db,
+  source: string,
+  { isExact }: { readonly isExact: boolean },
+): Promise<RestatedList[]> {
   const ofKind = (kind: Restatement['kind']) => sql`(count(*) filter (where kind = ${kind}))::int`;
   const { rows } = await sql<RestatedList>`
     select month, resource, ${ofKind('added')} as added, ${ofKind('changed')} as changed, ${ofKind('deleted')} as deleted
-    from sluice.restated_rows() where source = ${source} group by month, resource order by month desc, resource`.execute(
+    from sluice.restated_rows(${isExact}) where source = ${source} group by month, resource order by month desc, resource`.execute(
     db,
   );
   return rows;
@@ -164,7 +149,8 @@ export async function countRestatements(db: Db, source: string): Promise<Restate
 export async function sealedState(db: Db, source: string): Promise<string | null> {
   const { rows: lists } = await sql<{ schema: string; resource: string }>`
     select distinct l.schema, l.resource from sluice.seals s join sluice.sealed_lists l on l.seal_id = s.id
-    where s.source = ${source} and s.replaced_at is null order by l.resource`.execute(db);
+    where s.source = ${source} and s.replaced_at is null and to_regclass(format('%I.%I', l.schema, l.resource)) is not null
+    order by l.resource`.execute(db);
   if (lists.length === 0) return null;
   const moments = lists.flatMap(({ schema, resource }) => [
     sql`(select max(_synced_at) from ${sql.id(schema, resource)})`,
@@ -179,18 +165,46 @@ export async function sealedState(db: Db, source: string): Promise<string | null
 
 const LINES = 5000;
 
-/** The rows of a closed month as lines of JSON, by list and key, a few thousand at a time. Of an erased row, its hash. SQL: JSON. */
-export async function* sealedLines(db: Db, sealId: string): AsyncGenerator<readonly string[]> {
-  let last = { resource: '', key: '' };
-  for (;;) {
+/** A closed month as lines of JSON, a few thousand at a time: itself, its rows by list and key, and those that are not as they were. SQL: JSON. */
+export async function* sealedLines(db: Db, source: string, { id, month }: Seal): AsyncGenerator<readonly string[]> {
+  const { rows: first } = await sql<{ line: string }>`
+    select ${sql.raw(SEAL_TEXT)} as line from sluice.seals s where s.id = cast(${id} as bigint)`.execute(db);
+  yield first.map(({ line }) => line);
+  for (let last = { resource: '', key: '' }; ; ) {
     const { rows } = await sql<{ resource: string; key: string; line: string }>`
       select resource, key, (jsonb_build_object('resource', resource, 'key', key) || case when row is null
         then jsonb_build_object('erased', hash) else jsonb_build_object('row', row) end)::text as line
-      from sluice.sealed_rows where seal_id = cast(${sealId} as bigint)
+      from sluice.sealed_rows where seal_id = cast(${id} as bigint)
         and (resource collate "C", key collate "C") > (${last.resource}, ${last.key})
       order by resource collate "C", key collate "C" limit ${LINES}`.execute(db);
-    if (rows.length === 0) return;
+    if (rows.length === 0) break;
     yield rows.map(({ line }) => line);
     last = rows.at(-1) as typeof last;
   }
+  const { rows } = await sql<{ line: string }>`
+    select jsonb_build_object('restated', kind, 'resource', resource, 'key', key, 'before', before, 'after', after)::text as line
+    from sluice.restated_rows() where source = ${source} and month = ${month} order by resource, key`.execute(db);
+  yield rows.map(({ line }) => line);
+}
+
+/** Leaves nothing but the hashes of what closed months hold of a list, or of one of its rows; returns of how many rows. */
+export async function eraseSealed(
+  tx: Db,
+  { schema, resource }: { readonly schema: string; readonly resource: string },
+  key?: string,
+): Promise<number> {
+  const ofList = tx
+    .selectFrom('sluice.sealed_lists')
+    .select('seal_id')
+    .where('schema', '=', schema)
+    .where('resource', '=', resource);
+  const { numUpdatedRows } = await tx
+    .updateTable('sluice.sealed_rows')
+    .set({ row: null })
+    .where('seal_id', 'in', ofList)
+    .where('resource', '=', resource)
+    .where('row', 'is not', null)
+    .$if(key !== undefined, query => query.where('key', '=', key as string))
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
 }

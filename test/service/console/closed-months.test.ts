@@ -21,12 +21,12 @@ test('a month is closed on its page, and what changes in it is shown there and a
         return rows.map(({ message }) => message).sort(byText);
       };
       const early = await sendForm(url, '/months/main', { month });
-      expect([early.status, early.text]).toEqual([409, expect.stringContaining(`${month} cannot be closed`)]);
+      expect([early.status, early.text]).toEqual([409, expect.stringContaining(`${month} cannot be closed yet`)]);
       await serveOrders(engine, 'sync');
       expect((await sendForm(url, '/months/main', { month: 'soon' })).text).toContain('is not a month that is over');
       expect((await sendForm(url, '/months/main', { month })).status).toBe(303);
       const closed = await ask(`${url}/months/main`);
-      expect([closed.status, closed.text]).toEqual([200, expect.stringContaining('Nothing changed since.')]);
+      expect([closed.status, closed.text]).toEqual([200, expect.stringContaining('Nothing has changed since.')]);
       expect((await ask(`${url}/data`)).text).toContain('href="/months/main"');
       expect(await look()).toEqual([]);
 
@@ -37,7 +37,10 @@ test('a month is closed on its page, and what changes in it is shown there and a
       expect(changed.text).toContain(`/record/invoices/${invoice?.id}`);
       expect(changed.text).toContain('&lt;b&gt;Corrected');
       expect(await look()).toEqual([expect.stringContaining(`${month}: 1 changed`)]);
+      // Only the other button accepts them.
       await sendForm(url, '/months/main', { month });
+      expect(await look()).toHaveLength(1);
+      await sendForm(url, '/months/main', { month, again: 'yes' });
       expect(await look()).toEqual([]);
       await engine.close();
     });

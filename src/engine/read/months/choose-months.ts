@@ -23,12 +23,12 @@ export interface MonthFacts {
   /** When each month was last asked for, and how many rows it summed up by then. */
   readonly asked: ReadonlyMap<string, Pick<Entry, 'readAt' | 'rows'>>;
   readonly summed: readonly SummedRows[];
-  /** The closed months need no reading unless their rows have changed. */
+  /** The past months need no reading unless their rows have changed. */
   readonly hold: boolean;
 }
 
 /**
- * The closed months of a report that have to be asked for again, newest first: those whose rows have changed, come or gone, and those
+ * The past months of a report that have to be asked for again, newest first: those whose rows have changed, come or gone, and those
  * without a row that are newer than one of them. What lies further back than a reading of all months would go is left out.
  */
 export function monthsToRead(today: Day, facts: MonthFacts, isStored: (month: string) => boolean): string[] {

@@ -12,7 +12,7 @@ import { askedEntry, MOST_EMPTY, MOST_MONTHS, type MonthFacts, monthsToRead } fr
 const LEAST_NEWEST = 2;
 
 /**
- * Reads the sums of the newest months, until one has not changed, and then those of the closed months whose rows have changed since
+ * Reads the sums of the newest months, until one has not changed, and then those of the past months whose rows have changed since
  * they were read.
  */
 export async function* readNewestMonths(
@@ -60,7 +60,7 @@ export async function* readNewestMonths(
   };
 }
 
-/** Reads the closed months whose rows have changed since they were asked for. */
+/** Reads the past months whose rows have changed since they were asked for. */
 async function* readChanged(
   reader: Reader,
   task: Task,

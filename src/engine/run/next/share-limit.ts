@@ -1,6 +1,6 @@
 import { HOUR } from '../../../clock.ts';
 import { isAffordable, rereadCost } from '../../agenda/affordable.ts';
-import { monthsHold } from '../../agenda/closed-months.ts';
+import { monthsHold } from '../../agenda/past-months.ts';
 import type { Share } from '../../task/apply-event.ts';
 import type { Task } from '../../task/task.ts';
 import { isSeenLately } from '../limit-seen.ts';

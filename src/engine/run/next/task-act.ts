@@ -1,5 +1,5 @@
 import { isPause, MOST_PAGES, wants } from '../../agenda/choice.ts';
-import { monthsHold, summedLists } from '../../agenda/closed-months.ts';
+import { monthsHold, summedLists } from '../../agenda/past-months.ts';
 import { isKnownAbsent, plan } from '../../agenda/plan.ts';
 import { lackedByCover } from '../../conclude/claims.ts';
 import { countsAfterCover, mayHideRows } from '../../coverage/hidden-rows.ts';

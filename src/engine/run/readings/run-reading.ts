@@ -1,7 +1,7 @@
 import { databaseNow } from '../../../warehouse/database/now.ts';
 import { rowsByMonth, storedKeys } from '../../../warehouse/rows/stored-rows.ts';
 import type { Choice } from '../../agenda/choice.ts';
-import { monthsHold, summedLists } from '../../agenda/closed-months.ts';
+import { monthsHold, summedLists } from '../../agenda/past-months.ts';
 import { slicingOf } from '../../job.ts';
 import { unproven } from '../../read/end-of-reading.ts';
 import { readIds } from '../../read/ids/read-ids.ts';

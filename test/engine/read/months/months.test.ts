@@ -61,7 +61,7 @@ test('the first reading requests each month once, and a year of empty months bef
   });
 });
 
-test('a closed month is read until it no longer changes, and back-dated changes in older months are found too', async () => {
+test('a past month is read until it no longer changes, and back-dated changes in older months are found too', async () => {
   await withResource('financial_summaries', {}, async ({ database, sandbox, clock, engine, tick }) => {
     await serveOrders(engine, 'sync');
     // The month ends, and something of it is booked late.
@@ -95,7 +95,7 @@ async function syncMonths({ sandbox, engine }: Given, details = {}): Promise<str
 const rowOf = (sandbox: Sandbox, list: 'transactions' | 'invoices', month: string): number =>
   [...sandbox.rows(list)].find(row => String(row.date).startsWith(month))?.id as number;
 
-test('closed months are read again when transactions or invoices of theirs have changed, and the newest two every time', async () => {
+test('past months are read again when transactions or invoices of theirs have changed, and the newest two every time', async () => {
   await withReport(async given => {
     const { database, sandbox, clock } = given;
     const first = await syncMonths(given);

@@ -15,7 +15,7 @@ export function summedLists<L extends NamedList>({ job }: List, lists: readonly 
 }
 
 /**
- * Whether the closed months of a report hold until the rows that they sum up change: all months were read lately, and every list they sum up
+ * Whether the past months of a report hold until the rows that they sum up change: all months were read lately, and every list they sum up
  * was read in full, so that its changes are known.
  */
 export function monthsHold(list: List, lists: readonly NamedList[], now: number): boolean {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DAY } from '../../../src/clock.ts';
-import { monthsHold, type NamedList } from '../../../src/engine/agenda/closed-months.ts';
+import { monthsHold, type NamedList } from '../../../src/engine/agenda/past-months.ts';
 import { monthly } from '../../../src/engine/job.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
@@ -26,13 +26,13 @@ const report = (ago: number | null) => listOf('financial_summaries', { [sliceTex
 const transactions = listOf('transactions', { 'date ..': 20 });
 const invoices = listOf('invoices', { 'date ..2024-12-31': 20, 'date 2025-01-01..': 0 });
 
-test('closed months hold for four weeks after all of them were read', () => {
+test('past months hold for four weeks after all of them were read', () => {
   expect(monthsHold(report(27), [transactions, invoices], NOW)).toBe(true);
   expect(monthsHold(report(28), [transactions, invoices], NOW)).toBe(false);
   expect(monthsHold(report(null), [transactions, invoices], NOW)).toBe(false);
 });
 
-test('closed months do not hold while changes of the rows that they sum up may be unknown', () => {
+test('past months do not hold while changes of the rows that they sum up may be unknown', () => {
   expect(monthsHold(report(1), [transactions], NOW)).toBe(false);
   const partly = listOf('invoices', { 'date ..2024-12-31': null, 'date 2025-01-01..': 0 });
   expect(monthsHold(report(1), [transactions, partly], NOW)).toBe(false);
