@@ -26,6 +26,7 @@ export interface Warehouse {
   overdue_invoices: OverdueInvoices;
   quote_conversion: QuoteConversion;
   receivables_ageing: ReceivablesAgeing;
+  restatements: Restatements;
   revenue_by_month: RevenueByMonth;
   row_history: RowHistory;
   ticket_load: TicketLoad;
@@ -195,6 +196,26 @@ export interface ReceivablesAgeing {
   readonly total: string | null;
   /** SOURCE_CURRENCY; null where it is not set, as the API names no currency. */
   readonly currency: string | null;
+}
+
+/** What changed in closed months since they were closed: docs/history.md */
+export interface Restatements {
+  /** Closed month. */
+  readonly month: string | null;
+  /** List. */
+  readonly resource: string | null;
+  /** Primary key of the row. */
+  readonly key: string | null;
+  /** added, changed or deleted. */
+  readonly kind: string | null;
+  /** The row as it was; of a changed one, the fields that differ. */
+  readonly before: unknown;
+  /** The row as it is now; of a changed one, the fields that differ. */
+  readonly after: unknown;
+  /** When the month was closed. */
+  readonly sealed_at: Date | null;
+  /** When the row last changed here; null for a deleted one. */
+  readonly seen_at: Date | null;
 }
 
 /** Invoices by the month of their date, those with another status included. */
