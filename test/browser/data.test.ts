@@ -64,7 +64,6 @@ test('quarantine and missing rows, empty and full', async () => {
 
 test('a month is closed, and what changes in it is compared and accepted', async () => {
   await withConsole(async ({ url, database }) => {
-    await lookAt(`${url}/months/main`, 'months-none');
     await withPage(async page => {
       await page.goto(`${url}/data`);
       await page.getByRole('link', { name: 'closed months' }).click();
