@@ -107,3 +107,9 @@ export const restatedText = (counts: Readonly<Record<'added' | 'changed' | 'dele
 /** A value of a row for people: text as it is, all else as JSON. */
 export const valueText = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
+
+/** `amount 295383.14, tax 12.00`: the sums of a closed month. */
+export const sumsText = (sums: Readonly<Record<string, string>>): string =>
+  Object.entries(sums)
+    .map(([field, sum]) => `${field} ${sum}`)
+    .join(', ');

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
-import { count, moment, plural, restatedText, valueText } from '../../service/format.ts';
+import { count, moment, plural, restatedText, sumsText, valueText } from '../../service/format.ts';
 import { type ClosedMonth, closeMonth } from '../../service/orders/close-month.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
@@ -109,13 +109,7 @@ const listTable = (colors: Session['terminal']['colors'], lists: Seal['lists']):
   table(
     colors,
     ['list', 'rows', 'sums'],
-    lists.map(({ resource, rows, sums }) => [
-      resource,
-      count(rows),
-      Object.entries(sums)
-        .map(([field, sum]) => `${field} ${sum}`)
-        .join(', '),
-    ]),
+    lists.map(({ resource, rows, sums }) => [resource, count(rows), sumsText(sums)]),
     { right: [1] },
   );
 

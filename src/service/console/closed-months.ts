@@ -11,7 +11,7 @@ import {
   type Seal,
 } from '../../warehouse/rows/seals.ts';
 import { formFields } from '../access/form-guard.ts';
-import { count, plural, valueText } from '../format.ts';
+import { count, plural, sumsText, valueText } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { closeMonth } from '../orders/close-month.ts';
 import type { ServedSource } from '../status/served-source.ts';
@@ -95,13 +95,7 @@ function monthCard(
         caption: `Lists of ${month}`,
         head: ['list', 'rows', 'sums'],
         right: [1],
-        rows: lists.map(({ resource, rows, sums }) => [
-          resource,
-          count(rows),
-          Object.entries(sums)
-            .map(([field, sum]) => `${field} ${sum}`)
-            .join(', '),
-        ]),
+        rows: lists.map(({ resource, rows, sums }) => [resource, count(rows), sumsText(sums)]),
       }),
       html`<div class="after">${facts([['SHA-256', html`<code>${digest}</code>`]])}</div>`,
       changes,

@@ -75,12 +75,19 @@ export function incidentList(incidents: readonly Incident[], now: Now): Html | s
 ${others.length > 0 ? html`<details><summary>${others.length} more open ${others.length === 1 ? 'incident' : 'incidents'}</summary>${rows(others)}</details>` : ''}</section>`;
 }
 
+/** Where people settle an incident. */
+const PAGES: Partial<Record<Incident['kind'], { readonly path: string; readonly text: string }>> = {
+  rewrite: { path: 'rewrites', text: 'Compare, accept or undo' },
+  restated: { path: 'months', text: 'Compare or accept' },
+};
+
 function incidentRow({ source, resource, kind, openedAt, message, next }: Incident, { at, timeZone }: Now): Html {
+  const page = PAGES[kind];
   const where = resource === null ? source : `${resource} of ${source}`;
   const opened = stampMs(openedAt);
   const age = timeElement(opened, timeZone, shortDuration(Math.abs(at - opened)));
-  return html`<li>${icon(kind === 'fuse' || kind === 'rewrite' || kind === 'restated' ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
-<div>${next ? html`<p class="soft">What to do:</p>${nextStep(next)}` : ''}${kind === 'rewrite' ? html`<p><a href="/rewrites/${encodeURIComponent(source)}">Compare, accept or undo</a></p>` : ''}${kind === 'restated' ? html`<p><a href="/months/${encodeURIComponent(source)}">Compare or accept</a></p>` : ''}</div></li>`;
+  return html`<li>${icon(kind === 'fuse' || page ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
+<div>${next ? html`<p class="soft">What to do:</p>${nextStep(next)}` : ''}${page ? html`<p><a href="/${page.path}/${encodeURIComponent(source)}">${page.text}</a></p>` : ''}</div></li>`;
 }
 
 /** Used by lane, what others used, and when a request frees. */

@@ -73,7 +73,7 @@ export async function recordIncidents(
   source: Pick<ServedSource, 'name' | 'scheduled'>,
   restated = createRestatedTroubles(log),
 ): Promise<void> {
-  // It takes seconds where long lists changed, so nobody waits for it.
+  // It may take seconds, so it happens outside of the lock.
   const ofMonths = await restated(database.kysely, source.name);
   await inTurn(database, source.name, async tx => {
     const troubles = [...(await findTroubles(tx, source.name, source.scheduled, freshnessLimitMs)), ...ofMonths];

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { exactNumbers } from '../database/exact-numbers.ts';
 import { epochMs } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from '../rows/tables.ts';
@@ -7,15 +8,10 @@ import type { ChildTable, Table } from '../rows/tables.ts';
 /** The columns of a row as JSON holds them; numbers of `numeric` and `bigint` are exact texts. */
 export type StoredValues = Readonly<Record<string, unknown>>;
 
-/** A JSON object with numbers as exact texts, its fields in their order, and without one of them. */
-const exact = (row: string, without: string) =>
-  sql`(select json_object_agg(e.key, case when json_typeof(e.value) = 'number' then to_json(e.value #>> '{}') else e.value end)
-      from json_each(${sql.raw(row)}) e where e.key <> ${without})`;
-
 /** A stored row as it is now. Null where there is none. SQL: a table known at run time. */
 export async function readStoredRow(db: Db, table: Table, key: string): Promise<StoredValues | null> {
   const { rows } = await sql<{ row: StoredValues }>`
-    select ${exact('to_json(t)', '_hash')} as row
+    select ${exactNumbers('to_json(t)', '_hash')} as row
     from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)} = cast(${key} as ${sql.raw(table.key.type)})`.execute(
     db,
   );
@@ -25,7 +21,7 @@ export async function readStoredRow(db: Db, table: Table, key: string): Promise<
 /** The child rows of a stored row, in their order. SQL: a table known at run time. */
 export async function readChildRows(db: Db, schema: string, child: ChildTable, key: string): Promise<StoredValues[]> {
   const { rows } = await sql<{ row: StoredValues }>`
-    select ${exact('to_json(t)', child.parent)} as row
+    select ${exactNumbers('to_json(t)', child.parent)} as row
     from ${sql.id(schema, child.name)} t where t.${sql.id(child.parent)}::text = ${key} order by line`.execute(db);
   return rows.map(({ row }) => row);
 }
@@ -43,7 +39,7 @@ export interface EndedVersion {
 /** Newest first. SQL: a table of each schema. */
 export async function readEndedVersions(db: Db, table: Table, key: string, most: number): Promise<EndedVersion[]> {
   const { rows } = await sql<EndedVersion>`
-    select ${exact('row::json', '_hash')} as row, ${epochMs('valid_from')} as from, ${epochMs('valid_to')} as to, ended_by as "endedBy", run_id::text as "runId"
+    select ${exactNumbers('row::json', '_hash')} as row, ${epochMs('valid_from')} as from, ${epochMs('valid_to')} as to, ended_by as "endedBy", run_id::text as "runId"
     from ${sql.id(table.schema, 'row_history')} where resource = ${table.name} and key = ${key}
     order by valid_to desc limit ${most}`.execute(db);
   return rows;

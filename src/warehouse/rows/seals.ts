@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
+import { exactNumbers } from '../database/exact-numbers.ts';
 import { NOW } from '../database/now.ts';
 import type { Table } from './tables.ts';
 
@@ -104,11 +105,6 @@ export interface Restatement {
   readonly after: Readonly<Record<string, unknown>> | null;
 }
 
-/** A JSON object with its numbers as exact texts. */
-const exact = (row: string) =>
-  sql`(select jsonb_object_agg(e.key, case when jsonb_typeof(e.value) = 'number' then to_jsonb(e.value #>> '{}') else e.value end)
-    from jsonb_each(${sql.ref(row)}) e)`;
-
 /** Those of one month. SQL: a function. */
 export async function readRestatements(
   db: Db,
@@ -116,7 +112,7 @@ export async function readRestatements(
   { month, most = null }: { readonly month: string; readonly most?: number | null },
 ): Promise<Restatement[]> {
   const { rows } = await sql<Restatement>`
-    select month, resource, key, kind, ${exact('before')} as before, ${exact('after')} as after from sluice.restated_rows()
+    select month, resource, key, kind, ${exactNumbers('before::json')} as before, ${exactNumbers('after::json')} as after from sluice.restated_rows()
     where source = ${source} and month = ${month} order by resource, key limit cast(${most} as bigint)`.execute(db);
   return rows;
 }
