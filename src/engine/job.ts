@@ -46,6 +46,13 @@ export interface Job {
    * says otherwise. Default: a quarter.
    */
   readonly rewriteShares: Readonly<Record<string, number>>;
+  /** The file in `lists/` that declares it, or more fields of it; null: none does. */
+  readonly listFile: string | null;
+  /**
+   * Fields, those of a list inside as `lines.price`, whose values stay in `_extra` where they do not fit. Elsewhere such a row goes into
+   * quarantine.
+   */
+  readonly tolerated: readonly string[];
 }
 
 /** `table` holds one row per list item: (`parent`, `line` from 1, the item's fields, `_extra`). */
@@ -114,6 +121,8 @@ export const monthly = (of: Pick<Monthly, 'query' | 'fields'> & Partial<Pick<Mon
   ...of,
 });
 
+export const DEFAULT_SCHEDULE = '*/15 * * * *';
+
 export function defineJob(
   declaration: Pick<Job, 'path' | 'record' | 'key' | 'slicings'> &
     Partial<
@@ -129,12 +138,14 @@ export function defineJob(
         | 'updatedAt'
         | 'history'
         | 'rewriteShares'
+        | 'listFile'
+        | 'tolerated'
       >
     >,
 ): Job {
   return {
     description: '',
-    schedule: '*/15 * * * *',
+    schedule: DEFAULT_SCHEDULE,
     withoutKey: 'content',
     children: {},
     never: [],
@@ -143,6 +154,8 @@ export function defineJob(
     events: {},
     history: false,
     rewriteShares: {},
+    listFile: null,
+    tolerated: [],
     ...declaration,
   };
 }

@@ -27,6 +27,9 @@ ${DELETE_17}`,
   // Each of the eleven lists has a run, so that run 12 is the second of the customers.
   'docs/history.md': `sluice sync
 ${DELETE_17}`,
+  'docs/lists.md': `sluice sync products
+psql "$DATABASE_URL" -c "update warehouse.products set _extra = '{\\"project\\": \\"Alpha\\", \\"hours\\": 1.5}'"
+mkdir lists; echo "$JSON_OF_PAGE" > lists/contracts.json`,
   'docs/push.md': `${SYNC}
 printf 'account,email\\nNew,new@example.com\\n' > new.csv
 echo '{"first_name":"Mia","last_name":"Fair"}' > fair.ndjson`,

@@ -17,7 +17,7 @@ import { type Cli, type ExitCode, newCommand, type Session } from '../session/se
 
 export function demoCommand(cli: Cli): Command {
   return newCommand('demo', 'sluice demo').action(
-    cli.action({ source: false }, async session => {
+    cli.action({ source: false, lists: false }, async session => {
       const sandbox = await openSandbox({ size: 'small', seed: 7 });
       try {
         return await withDemoDatabase(session, (database, url) => showDemo({ session, sandbox, database, url }));
@@ -190,7 +190,7 @@ async function withDemoDatabase<T>(
   try {
     const readerUrl = admin.readerUrl ?? admin.url;
     await database.query(readingGrants(new URL(readerUrl).username));
-    await applyMigrations(session, database, ['warehouse']);
+    await applyMigrations(session, database, { schemas: ['warehouse'] });
     return await work(database, demoOf(readerUrl));
   } finally {
     await database.close();

@@ -143,7 +143,7 @@ async function serveBeside(
     ...common,
     ...{ host, port, token },
     openReader: readerOf(session),
-    pending: () => listPending(session, database, sources.slice(probes++ % sources.length).slice(0, 1)),
+    pending: () => listPending(session, database, { sources: sources.slice(probes++ % sources.length).slice(0, 1) }),
     pulse,
   });
   closing.push(() => service.close());

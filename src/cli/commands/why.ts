@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { MIGRATE } from '../../next-steps.ts';
 import {
   changedFields,
   type RecordStory,
@@ -10,7 +9,7 @@ import {
 } from '../../service/record/record-story.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
-import { hasBookkeeping, listPending, pendingText } from '../run/pending-migrations.ts';
+import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
 
 const EXAMPLES = `sluice why invoices 4711
@@ -31,9 +30,7 @@ async function why(session: Session, name: string, key: string): Promise<0 | 1> 
   const database = await session.openDatabase();
   if (!job || !(await hasBookkeeping(session, database)))
     throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
-  const pending = await listPending(session, database);
-  if (pending.length > 0)
-    throw new SluiceError('configuration', `Pending migrations: ${pendingText(pending)}.`, { next: MIGRATE });
+  await refusePending(session, database);
   const story = await readStory(database, { source, schema, name, job }, key);
   const now = await databaseNow(database);
   terminal.show(story, () => {

@@ -89,7 +89,7 @@ export async function showDryRun(session: Session, orders: readonly OrderRequest
   const sources = settings.sources.filter(isOpen);
   const estimates: WorkEstimate[] = [];
   for (const source of sources) {
-    const isReady = (await listPending(session, database, [source])).length === 0;
+    const isReady = (await listPending(session, database, { sources: [source] })).length === 0;
     estimates.push(await estimateWork(session, isReady ? database : null, source, orders));
   }
   terminal.show({ dryRun: true, sources: estimates, maxRequests: most }, () => {

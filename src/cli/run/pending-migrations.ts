@@ -1,5 +1,6 @@
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
+import { MIGRATE } from '../../next-steps.ts';
 import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
@@ -21,11 +22,14 @@ export async function openMigrated(session: Session): Promise<Warehouse> {
 export async function applyMigrations(
   session: Session,
   database: Database,
-  schemas: readonly string[] = session.settings.sources.map(({ schema }) => schema),
+  {
+    schemas = session.settings.sources.map(({ schema }) => schema),
+    putsBack = false,
+  }: { readonly schemas?: readonly string[] } & Pick<MigrationOptions, 'putsBack'> = {},
 ): Promise<string[]> {
   const applied: string[] = [];
   for (const schema of schemas) {
-    const options = optionsFor(session, database, schema);
+    const options = { ...optionsFor(session, database, schema), putsBack };
     // This check takes a few statements; migrating takes a lock that others wait for.
     if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
   }
@@ -50,12 +54,23 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
 export async function listPending(
   session: Session,
   database: Database,
-  sources: readonly { readonly schema: string }[] = session.settings.sources,
+  {
+    sources = session.settings.sources,
+    putsBack = false,
+  }: { readonly sources?: readonly { readonly schema: string }[] } & Pick<MigrationOptions, 'putsBack'> = {},
 ): Promise<string[]> {
   const pending = new Set<string>();
   for (const { schema } of sources)
-    for (const name of await pendingMigrations(optionsFor(session, database, schema))) pending.add(name);
+    for (const name of await pendingMigrations({ ...optionsFor(session, database, schema), putsBack }))
+      pending.add(name);
   return [...pending];
+}
+
+/** Kind `configuration` while anything of it is to be migrated: what the tables lack cannot be shown. */
+export async function refusePending(session: Session, database: Database): Promise<void> {
+  const pending = await listPending(session, database);
+  if (pending.length > 0)
+    throw new SluiceError('configuration', `Pending migrations: ${pendingText(pending)}.`, { next: MIGRATE });
 }
 
 const MOST_NAMED = 3;

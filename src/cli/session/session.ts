@@ -1,6 +1,4 @@
-import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
 import { Command } from 'commander';
 import type { Clock } from '../../clock.ts';
 import type { Config, SourceConfig, SourceSettings } from '../../config/config.ts';
@@ -47,6 +45,10 @@ export interface Session {
   readonly log: Log;
   /** By resource, in alphabetical order. */
   readonly jobs: ReadonlyMap<string, Job>;
+  /** The same from the files as they are now. Kind `configuration` for a wrong one. */
+  reloadJobs(): Promise<Session['jobs']>;
+  /** The JSON schema of the files in `lists/`; it may be absent. */
+  readonly schemaFile: string;
   /**
    * The source that these texts describe, and for the rest the environment and `.env`, unless `alone`. Kind `configuration` for a
    * wrong one.
@@ -71,9 +73,12 @@ export type ExitCode = 0 | 1 | 75;
 export interface Cli {
   /** For help and the version. */
   readonly print: (text: string) => void;
-  /** Wraps the work of a command: reads the settings first and closes everything afterwards. */
+  /**
+   * Wraps the work of a command: reads the settings first and closes everything afterwards. `lists: false`: the command works with the lists that
+   * Sluice knows, whatever the folder declares.
+   */
   action<A extends unknown[]>(
-    needs: { source: boolean },
+    needs: { source: boolean; lists?: false },
     work: (session: Session, ...given: A) => Promise<ExitCode>,
   ): (...given: A) => Promise<void>;
 }
@@ -98,24 +103,6 @@ export function selectSettings(given: Omit<Settings, 'single'>, named: string | 
       });
     },
   };
-}
-
-/** The jobs declared in `folder`, one per file; the file name is the resource. */
-export async function loadJobs(folder: URL): Promise<Map<string, Job>> {
-  const path = fileURLToPath(folder);
-  const files = (await readdir(path)).filter(file => /^[a-z][a-z0-9_]*\.(ts|js)$/.test(file)).sort();
-  const jobs = new Map<string, Job>();
-  for (const file of files) {
-    const loaded = (await import(pathToFileURL(`${path}/${file}`).href)) as { default?: Partial<Job> };
-    const job = loaded.default;
-    if (!job?.path || !job.record || !job.slicings) {
-      throw new SluiceError('failed', `${path}/${file} does not export a job as its default.`, {
-        next: 'Add: export default defineJob({ .. }).',
-      });
-    }
-    jobs.set(file.slice(0, -3), job as Job);
-  }
-  return jobs;
 }
 
 /** The login that may only read. Says so where queries run with all rights of DATABASE_URL. */

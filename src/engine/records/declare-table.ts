@@ -42,12 +42,13 @@ export function declareTable(name: string, job: Job): DeclaredTable {
   const { record, children, key: keyField, slicings } = job;
   const isKeyedByContent = job.withoutKey === 'content';
   const fields = Object.entries(record.shape).filter(([field]) => !(field in children));
-  const columns = fields.map(([field, schema]) => columnOf(name, field, schema));
+  const columns = fields.map(([field, schema]) => columnOf(schema, { table: name, field, path: field, job }));
   const key = isKeyedByContent ? KEY : columns.find(column => column.name === keyField);
   if (key === undefined) throw undeclared(name, keyField);
   const sliced = slicings.flatMap(slicing => (slicing.by === 'date' || slicing.by === 'value' ? slicing.field : []));
   return {
     name,
+    file: fileOf(name, job),
     comment: job.description,
     keyField,
     key: [key.name],
@@ -66,17 +67,22 @@ export function declareTable(name: string, job: Job): DeclaredTable {
 
 function declareChild(list: string, job: Job, field: string, key: DeclaredColumn): DeclaredChild {
   const { table: name, parent, description = '' } = job.children[field] as Job['children'][string];
+  const shape = childShape(job, field);
   const parse = createRecordParser(job, { hashed: false, contentKeyed: true });
   return {
     name,
     field,
     parent,
+    file: fileOf(list, job),
     comment: description,
+    isFromFile: Object.keys(shape).every(each => job.tolerated.includes(`${field}.${each}`)),
     key: [parent, 'line'],
     columns: [
       own(parent, key.type, `The row that it belongs to: the primary key of ${list}.`, true),
       own('line', 'integer', 'Position in the list, from 1.', true),
-      ...Object.entries(childShape(job, field)).map(([each, schema]) => columnOf(name, each, schema as z.ZodType)),
+      ...Object.entries(shape).map(([each, schema]) =>
+        columnOf(schema as z.ZodType, { table: name, field: each, path: `${field}.${each}`, job }),
+      ),
       EXTRA,
     ],
     indexed: [],
@@ -87,15 +93,20 @@ function declareChild(list: string, job: Job, field: string, key: DeclaredColumn
   };
 }
 
-function columnOf(table: string, name: string, schema: z.core.$ZodType): DeclaredColumn {
+/** `path`: of the field in the record, such as `items.price`. */
+function columnOf(
+  schema: z.core.$ZodType,
+  { table, field, path, job }: { table: string; field: string; path: string; job: Job },
+): DeclaredColumn {
   const read = readerOf(schema);
   const type = read && COLUMN_TYPES.get(read);
-  if (type === undefined) throw undeclared(table, name);
+  if (type === undefined) throw undeclared(table, field);
   return {
-    name,
+    name: field,
     type,
     comment: (schema as z.ZodType).description ?? '',
     required: false,
+    isFromFile: job.tolerated.includes(path),
     read: json => {
       try {
         return read?.(parseJson(json));
@@ -106,6 +117,9 @@ function columnOf(table: string, name: string, schema: z.core.$ZodType): Declare
     },
   };
 }
+
+/** Where the list is declared, for messages. */
+const fileOf = (name: string, job: Job): string => job.listFile ?? `jobs/${name}.ts`;
 
 const undeclared = (table: string, field: string): SluiceError =>
   new SluiceError('failed', `The job of ${table} declares no type for its field "${field}".`, {

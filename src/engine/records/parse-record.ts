@@ -49,14 +49,21 @@ export function createRecordParser(
   });
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const version = [...known].sort().join();
+  const tolerated = new Set(job.tolerated);
 
   return (given, readAt, listed = NONE, unknown = new Set()) => {
     const raw = dropSecrets(given);
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: raw };
-    const fitting = read?.(record) ?? checkRecord(job, record);
+    let fitting = read?.(record) ?? checkRecord(job, record);
+    let unfit: ReadonlySet<string> = NONE;
+    if ('reasons' in fitting && Object.keys(fitting.reasons).every(path => tolerated.has(fieldOf(path)))) {
+      unfit = new Set(Object.keys(fitting.reasons));
+      fitting = checkRecord(job, withoutFields(record, unfit));
+    }
     if ('reasons' in fitting) return { bad: badRecord(job, raw, fitting.reasons) };
     const { values } = fitting;
+    for (const path of unfit) if (!path.includes('.')) values[path] = null;
     const key = values[job.key] ?? (options.contentKeyed ? `#${digestOf(sorted(values))}` : null);
     if (key === null) return { bad: badRecord(job, raw, { [job.key]: 'a row needs it' }) };
 
@@ -72,12 +79,15 @@ export function createRecordParser(
         const items = fitting.lists[child.field];
         if (items === undefined) continue;
         const rawItems = record[child.field] as Record<string, unknown>[] | null;
-        lists[child.field] = (items ?? []).map((item, index) => ({
-          values: item,
-          extra: extraOf(rawItems?.[index] ?? {}, child.known, item, { names: unknown, prefix: child.prefix }),
-        }));
+        lists[child.field] = (items ?? []).map((item, index) => {
+          const kept = unfitOf(`${child.prefix}${index}.`, unfit);
+          return {
+            values: item,
+            extra: extraOf(rawItems?.[index] ?? {}, child.known, item, { names: unknown, prefix: child.prefix, kept }),
+          };
+        });
       }
-      extra = extraOf(record, known, values, { names: unknown, prefix: '' });
+      extra = extraOf(record, known, values, { names: unknown, prefix: '', kept: unfit });
     } catch (error) {
       if (!(error instanceof BadValue)) throw error;
       return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
@@ -128,12 +138,41 @@ export function childShape(job: Job, field: string): Record<string, unknown> {
   throw new Error(`The record's field "${field}" must be declared with list(z.object({...})).`);
 }
 
-/** Unknown fields, and how much had to be cleaned of any: those of the record whose `values` were taken. */
+/** `lines.price` for `lines.0.price`. */
+const fieldOf = (path: string): string => path.replace(/\.\d+\./, '.');
+
+/** Those of `paths` that begin with `prefix`, as names of an item's fields. */
+const unfitOf = (prefix: string, paths: ReadonlySet<string>): ReadonlySet<string> =>
+  paths.size === 0
+    ? NONE
+    : new Set([...paths].filter(path => path.startsWith(prefix)).map(path => path.slice(prefix.length)));
+
+/** A copy of the record without the fields at these paths, such as `project` and `lines.0.price`. */
+function withoutFields(record: Record<string, unknown>, paths: ReadonlySet<string>): Record<string, unknown> {
+  const copy = { ...record };
+  for (const path of paths) {
+    const [field = '', index, inner = ''] = path.split('.');
+    if (index === undefined) {
+      delete copy[field];
+      continue;
+    }
+    const items = [...(copy[field] as Record<string, unknown>[])];
+    const { [inner]: _, ...rest } = items[Number(index)] ?? {};
+    items[Number(index)] = rest;
+    copy[field] = items;
+  }
+  return copy;
+}
+
+/**
+ * Unknown fields, and how much had to be cleaned of any: those of the record whose `values` were taken. `kept`: fields that are known, and
+ * whose values did not fit.
+ */
 function extraOf(
   record: Record<string, unknown>,
   known: ReadonlySet<string>,
   values: Readonly<Record<string, string | null>>,
-  unknown: { readonly names: Set<string>; readonly prefix: string },
+  unknown: { readonly names: Set<string>; readonly prefix: string; readonly kept: ReadonlySet<string> },
 ): string | null {
   const cleaned: [string, number][] = [];
   for (const name in values) {
@@ -144,9 +183,9 @@ function extraOf(
   }
   const names: string[] = [];
   for (const name in record) {
-    if (known.has(name)) continue;
+    if (known.has(name) && !unknown.kept.has(name)) continue;
     names.push(name);
-    unknown.names.add(unknown.prefix + name);
+    if (!known.has(name)) unknown.names.add(unknown.prefix + name);
   }
   if (names.length === 0 && cleaned.length === 0) return null;
   const kept = Object.fromEntries(names.map(name => [name, record[name]]));

@@ -94,7 +94,7 @@ async function record({ database, log }: ScheduleOptions, entry: Entry, now: num
 export function cronOf({ source, resource, schedule }: Omit<Planned, 'timeZone'>): string {
   if (validate(schedule) && schedule.trim().split(/\s+/).length === 5) return schedule;
   throw new SluiceError('configuration', `The schedule of ${resource} (source ${source}) is "${schedule}".`, {
-    next: `Expected: five fields such as */15 * * * * (minute, hour, day, month, day of week), or off. Correct SCHEDULE_${resource.toUpperCase()}, or "schedules" in the sources file.`,
+    next: `Expected: five fields such as */15 * * * * (minute, hour, day, month, day of week), or off. Correct SCHEDULE_${resource.toUpperCase()}, "schedules" in the sources file, or its file in lists/.`,
   });
 }
 

@@ -73,6 +73,14 @@ export const BOOKKEEPING_TABLES = {
     committed_at: 'timestamp with time zone null',
     run_id: 'bigint null',
   },
+  'sluice.declared_fields': {
+    schema: 'text',
+    table_name: 'text',
+    field: 'text',
+    type: 'text',
+    child_table: 'text null',
+    parent: 'text null',
+  },
   'sluice.erasures': {
     id: 'bigint identity',
     source: 'text',

@@ -1,10 +1,11 @@
 import { type RawBuilder, sql } from 'kysely';
 import { createHistoryView } from '../../../migrations/create-history-view.ts';
 import type { Db } from './database.ts';
-import type { Declared } from './declared-table.ts';
+import type { Declared, DeclaredTable } from './declared-table.ts';
 import { fillFromExtra } from './fill-from-extra.ts';
 import type { Lacking, LackingTable } from './find-lacking.ts';
 import { forgetList } from './forget-list.ts';
+import { putBack } from './put-back.ts';
 
 /**
  * Creates what a schema lacks, in the caller's transaction, whose search path is the schema. A new column of a stored table, and a new
@@ -13,6 +14,8 @@ import { forgetList } from './forget-list.ts';
 export async function createLacking(db: Db, schema: string, lacking: readonly Lacking[]): Promise<Map<string, number>> {
   const unread = new Map<string, number>();
   for (const { list, tables, view } of lacking) {
+    const isPutBack = tables.some(({ undeclared }) => undeclared.length > 0);
+    if (isPutBack) await putBack(db, list, tables);
     for (const table of tables) await create(db, table);
     const lacked = (table: Declared) => tables.find(each => each.table === table);
     // A table that was dropped is read anew.
@@ -26,9 +29,38 @@ export async function createLacking(db: Db, schema: string, lacking: readonly La
         unread.set(`${table.name}.${field}`, count);
     }
     const children = list.children.map(({ field, name, parent }) => ({ field, table: name, parent }));
-    if (view) await createHistoryView(db, list.name, ...children);
+    if (view || isPutBack) await createHistoryView(db, list.name, ...children);
+    await recordFields(db, schema, list);
   }
   return unread;
+}
+
+/** What files in `lists/` declare of the list, in place of what was recorded. */
+async function recordFields(db: Db, schema: string, list: DeclaredTable): Promise<void> {
+  const own = { schema, child_table: null, parent: null };
+  const fields = [list, ...list.children].flatMap(table =>
+    table.columns
+      .filter(({ isFromFile }) => isFromFile)
+      .map(({ name, type }) => ({ ...own, table_name: table.name, field: name, type })),
+  );
+  const children = list.children
+    .filter(({ isFromFile }) => isFromFile)
+    .map(({ field, name, parent }) => ({
+      ...own,
+      table_name: list.name,
+      field,
+      type: 'list',
+      child_table: name,
+      parent,
+    }));
+  const tables = [list, ...list.children].map(({ name }) => name);
+  await db
+    .deleteFrom('sluice.declared_fields')
+    .where('schema', '=', schema)
+    .where('table_name', 'in', tables)
+    .execute();
+  const rows = [...fields, ...children];
+  if (rows.length > 0) await db.insertInto('sluice.declared_fields').values(rows).execute();
 }
 
 async function create(db: Db, { table, absent, columns, indexed }: LackingTable): Promise<void> {

@@ -13,6 +13,8 @@ export interface DeclaredChild extends Declared {
   readonly field: string;
   /** The column that names the row they belong to. */
   readonly parent: string;
+  /** A file in `lists/` declares it. */
+  readonly isFromFile: boolean;
   /** Its rows of a value that was kept in `_extra`, given as JSON; undefined if the job cannot read it. */
   readonly readRows: (json: string) => readonly DeclaredRow[] | undefined;
 }
@@ -24,6 +26,8 @@ export interface DeclaredRow {
 
 export interface Declared {
   readonly name: string;
+  /** The file that declares it, for messages: `jobs/invoices.ts`. */
+  readonly file: string;
   readonly comment: string;
   /** All columns, in the order in which they are created. */
   readonly columns: readonly DeclaredColumn[];
@@ -39,6 +43,8 @@ export interface DeclaredColumn {
   readonly type: string;
   readonly comment: string;
   readonly required: boolean;
+  /** A file in `lists/` declares it. */
+  readonly isFromFile?: boolean;
   /**
    * The column's text for a value that was kept in `_extra`, given as JSON; undefined if the job cannot read it. Absent for a column of
    * Sluice's own.

@@ -19,6 +19,17 @@ export interface LackingTable {
   readonly columns: readonly DeclaredColumn[];
   /** Columns that begin no index yet. */
   readonly indexed: readonly string[];
+  /** Fields that a file in `lists/` declared, and declares no more, or with another type: they are put back into `_extra`. */
+  readonly undeclared: readonly StoredField[];
+}
+
+/** A column or a child table that a file in `lists/` declared. */
+export interface StoredField {
+  readonly field: string;
+  /** Type of the column; `list` for a child table. */
+  readonly type: string;
+  readonly child_table: string | null;
+  readonly parent: string | null;
 }
 
 interface Stored {
@@ -26,6 +37,7 @@ interface Stored {
   /** Types by name. */
   readonly columns: ReadonlyMap<string, string>;
   readonly indexed: readonly string[];
+  readonly fields: readonly StoredField[];
 }
 
 /**
@@ -39,8 +51,8 @@ export async function findLacking(
 ): Promise<Lacking[]> {
   if (lists.length === 0) return [];
   const names = lists.flatMap(({ name, children }) => [name, historyViewOf(name), ...children.map(each => each.name)]);
-  const { rows } = await sql<{ name: string; columns: Record<string, string> | null; indexed: string[] }>`
-    select c.relname as name, array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+  const { rows } = await sql<Omit<Stored, 'columns'> & { columns: Record<string, string> | null }>`
+    select c.relname as name, (select coalesce(jsonb_agg(d), '[]') from sluice.declared_fields d where d.schema = ${schema} and d.table_name = c.relname) as fields, array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
         where i.indrelid = c.oid and i.indpred is null) as indexed,
       (select jsonb_object_agg(a.attname, format_type(a.atttypid, a.atttypmod)) from pg_attribute a
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns
@@ -51,8 +63,11 @@ export async function findLacking(
   );
   return lists.flatMap(list => {
     const tables = [list, ...list.children]
-      .map(table => compare(table, stored.get(table.name), { schema, job: list.name }))
-      .filter(({ absent, columns, indexed }) => absent || columns.length > 0 || indexed.length > 0);
+      .map(table => compare(table, stored.get(table.name), { schema, list }))
+      .filter(
+        ({ absent, ...lacks }) =>
+          absent || [lacks.columns, lacks.indexed, lacks.undeclared].some(each => each.length > 0),
+      );
     const shown = stored.get(historyViewOf(list.name))?.columns;
     const fields = list.columns.filter(({ read }) => read).map(({ name }) => name);
     const view = [...fields, ...list.children.map(({ field }) => field)].some(name => !shown?.has(name));
@@ -60,12 +75,19 @@ export async function findLacking(
   });
 }
 
-/** The names of what is lacking: `warehouse/leads`, `warehouse/leads.due_date`, `warehouse/leads(due_date)` for an index, `warehouse/leads_history`. */
+/**
+ * The names of what is lacking: `warehouse/leads`, `warehouse/leads.due_date`, `warehouse/leads(due_date)` for an index, `warehouse/leads_history`;
+ * of what is put back: `warehouse/leads.due_date into _extra`.
+ */
 export function namesOf(schema: string, { list, tables, view }: Lacking): string[] {
-  const names = tables.flatMap(({ table: { name }, absent, columns, indexed }) =>
+  const names = tables.flatMap(({ table: { name }, absent, columns, indexed, undeclared }) =>
     absent
       ? [name]
-      : [...columns.map(column => `${name}.${column.name}`), ...indexed.map(column => `${name}(${column})`)],
+      : [
+          ...undeclared.map(({ field }) => `${name}.${field} into _extra`),
+          ...columns.map(column => `${name}.${column.name}`),
+          ...indexed.map(column => `${name}(${column})`),
+        ],
   );
   if (view && names.length === 0) names.push(historyViewOf(list.name));
   return names.map(name => `${schema}/${name}`);
@@ -73,48 +95,65 @@ export function namesOf(schema: string, { list, tables, view }: Lacking): string
 
 interface Place {
   readonly schema: string;
-  readonly job: string;
+  readonly list: DeclaredTable;
 }
 
 function compare(table: Declared, stored: Stored | undefined, place: Place): LackingTable {
-  if (!stored) return { table, absent: true, columns: table.columns, indexed: table.indexed };
+  if (!stored) return { table, absent: true, columns: table.columns, indexed: table.indexed, undeclared: [] };
   refuseOtherKey(table, stored, place);
+  const undeclared = stored.fields.filter(field => isStored(field, stored) && !isDeclared(field, table, place.list));
+  const isGone = (name: string) => undeclared.some(({ field }) => field === name);
   for (const { name, type } of table.columns) {
     const found = stored.columns.get(name);
-    if (found !== undefined && found !== type) throw otherType({ table: table.name, name, type, found }, place);
+    if (found !== undefined && found !== type && !isGone(name))
+      throw otherType({ table: table.name, name, type, found }, place);
   }
   return {
     table,
     absent: false,
-    columns: table.columns.filter(({ name }) => !stored.columns.has(name)),
-    indexed: table.indexed.filter(name => !stored.indexed.includes(name)),
+    columns: table.columns.filter(({ name }) => !stored.columns.has(name) || isGone(name)),
+    indexed: table.indexed.filter(name => !stored.indexed.includes(name) || isGone(name)),
+    undeclared,
   };
 }
 
+/** Somebody may have dropped the column since. */
+const isStored = ({ field, type, child_table }: StoredField, { columns }: Stored): boolean =>
+  child_table !== null || columns.get(field) === type;
+
+const isDeclared = (
+  { field, type, child_table, parent }: StoredField,
+  table: Declared,
+  list: DeclaredTable,
+): boolean =>
+  child_table === null
+    ? table.columns.some(column => column.name === field && column.type === type)
+    : list.children.some(child => child.field === field && child.name === child_table && child.parent === parent);
+
 /** A primary key cannot be replaced under the rows that it identifies. */
-function refuseOtherKey({ name, key }: Declared, { columns }: Stored, { schema, job }: Place): void {
+function refuseOtherKey({ name, key }: Declared, { columns }: Stored, { schema, list }: Place): void {
   const isKeyedByContent = columns.has('_key');
   const absent = key.find(column => !columns.has(column));
   if (absent === undefined && (!isKeyedByContent || key.includes('_key'))) return;
   const found = absent === undefined ? 'the key "_key"' : `no column "${absent}"`;
   throw new SluiceError(
     'configuration',
-    `Table ${schema}.${name} has ${found}, but jobs/${job}.ts declares the key ${key.map(each => `"${each}"`).join(', ')}.`,
+    `Table ${schema}.${name} has ${found}, but ${list.file} declares the key ${key.map(each => `"${each}"`).join(', ')}.`,
     {
-      next: `Declare its key as it is; in jobs/${job}.ts, withoutKey: 'content' stands for "_key", 'quarantine' for the field itself.`,
+      next: `Declare its key as it is; in ${list.file}, withoutKey: 'content' stands for "_key", 'quarantine' for the field itself.`,
     },
   );
 }
 
 function otherType(
   { table, name, type, found }: { table: string; name: string; type: string; found: string },
-  { schema, job }: Place,
+  { schema, list }: Place,
 ): SluiceError {
   return new SluiceError(
     'configuration',
-    `Column ${schema}.${table}.${name} has the type ${found}, but jobs/${job}.ts declares ${type}.`,
+    `Column ${schema}.${table}.${name} has the type ${found}, but ${list.file} declares ${type}.`,
     {
-      next: `Declare the field as the column is, or change the column: drop the views on it, then alter table ${schema}.${table} alter column ${name} type ${type} using ${name}::${type}. "${MIGRATE}" creates ${historyViewOf(job)} again.`,
+      next: `Declare the field as the column is, or change the column: drop the views on it, then alter table ${schema}.${table} alter column ${name} type ${type} using ${name}::${type}. "${MIGRATE}" creates ${historyViewOf(list.name)} again.`,
     },
   );
 }

@@ -8,6 +8,7 @@ import {
   Migrator,
   PostgresDialect,
   type PostgresPoolClient,
+  type QueryExecutorProvider,
   sql,
 } from 'kysely';
 import type pg from 'pg';
@@ -17,7 +18,7 @@ import { createLacking } from './create-lacking.ts';
 import type { Database } from './database.ts';
 import { explainDatabaseError } from './database-errors.ts';
 import type { DeclaredTable } from './declared-table.ts';
-import { findLacking, namesOf } from './find-lacking.ts';
+import { findLacking, type Lacking, namesOf } from './find-lacking.ts';
 import { lockMigrations, untilUnlocked, type Waiting } from './migration-lock.ts';
 import { kyselyOn } from './statements.ts';
 
@@ -31,6 +32,8 @@ export interface MigrationOptions extends Waiting {
   readonly lists: readonly DeclaredTable[];
   /** The zone of timestamps that come without one. */
   readonly timeZone: string;
+  /** Puts back into `_extra` what no file in `lists/` declares any more. Default: refuse to do anything. */
+  readonly putsBack?: boolean;
 }
 
 /** One folder of migrations and the table of those that ran: `sluice.migrations` or `sluice.migrations_<schema>`. */
@@ -91,13 +94,13 @@ async function runSeries(client: pg.Client, series: Series, options: MigrationOp
 
 /** In one transaction. The search path is the schema, which the last series has set. */
 async function createDeclared(client: pg.Client, options: MigrationOptions): Promise<string[]> {
-  const { database, schema, lists, timeZone, onNotice } = options;
+  const { database, schema, timeZone, onNotice } = options;
   const db = kyselyOn(lend(client));
   const create = async () => {
     const zone = client.escapeLiteral(timeZone);
     await client.query(`begin; set local time zone ${zone}`);
     try {
-      const lacking = await findLacking(db, schema, lists);
+      const lacking = await findDeclared(db, options);
       const unread = await createLacking(db, schema, lacking);
       await client.query('commit');
       return { names: lacking.flatMap(each => namesOf(schema, each)), unread };
@@ -115,6 +118,32 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
         : `${field}: ${count} values in _extra cannot be converted and stay there until their rows are read again.`,
     );
   return done.names;
+}
+
+/**
+ * What the schema lacks. Without `putsBack`, throws the kind `configuration` where something is declared no more: a command that was started in
+ * a folder without those files must not take columns away from a service.
+ */
+async function findDeclared(
+  db: QueryExecutorProvider,
+  { schema, lists, putsBack = false }: Pick<MigrationOptions, 'schema' | 'lists' | 'putsBack'>,
+): Promise<Lacking[]> {
+  const lacking = await findLacking(db, schema, lists);
+  const gone = lacking.flatMap(({ list, tables }) =>
+    tables.flatMap(({ table, undeclared }) =>
+      undeclared.map(({ field }) => ({ name: `${table.name}.${field}`, list })),
+    ),
+  );
+  const [first] = gone;
+  if (first === undefined || putsBack) return lacking;
+  const names = gone.map(({ name }) => name).join(', ');
+  throw new SluiceError(
+    'configuration',
+    `${schema} has ${names} from lists/${first.list.name}.json, which no longer declares ${gone.length === 1 ? 'it' : 'them'} like that. Nothing was changed.`,
+    {
+      next: `To put the values back into _extra: ${MIGRATE}. Otherwise restore the file, or run the command in the folder that has it.`,
+    },
+  );
 }
 
 const lend = (client: pg.Client) => async (): Promise<PostgresPoolClient> => ({
@@ -143,12 +172,12 @@ class BookkeepingDialect extends PostgresDialect {
 
 /** What `migrate` would do, as it names it. Throws as well when the database is newer than this code, or a table contradicts its job. */
 export async function pendingMigrations(options: MigrationOptions): Promise<string[]> {
-  const { database, schema, lists } = options;
+  const { database, schema } = options;
   const pending: string[] = [];
   for (const series of seriesOf(options)) pending.push(...(await stateOf(database, series)).pending);
   // The migrations create tables themselves.
   if (pending.length > 0) return pending;
-  return (await findLacking(database.kysely, schema, lists)).flatMap(each => namesOf(schema, each));
+  return (await findDeclared(database.kysely, options)).flatMap(each => namesOf(schema, each));
 }
 
 /** The same for the bookkeeping alone, which all schemas share; null where Sluice never ran. */

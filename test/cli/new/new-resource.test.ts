@@ -1,20 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { sampleFields } from '../../../src/cli/commands/new.ts';
-import type { Job } from '../../../src/engine/job.ts';
-import { declareTables } from '../../../src/engine/records/declare-table.ts';
-import { openResource } from '../../../src/engine/resource.ts';
-import { migrate } from '../../../src/warehouse/database/migrate.ts';
-import { MIGRATIONS, withDatabase } from '../../support/database.ts';
+import { sampleFields } from '../../../src/cli/run/sample-fields.ts';
+import { withDatabase } from '../../support/database.ts';
+import { withLists } from '../lists/with-lists.ts';
 import { KEY, run, useBuild } from '../run-command.ts';
 
 useBuild();
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 const LEADS = [
   {
@@ -43,88 +36,88 @@ const LEADS = [
   },
 ];
 
-/** A source with a list that Sluice does not know. */
-async function withLeads(fn: (url: string) => Promise<void>): Promise<void> {
-  const server = createServer((request, response) => {
-    const isList = new URL(request.url ?? '', 'http://x').pathname === '/api/v2/leads';
-    response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({
-        status: 'success',
-        data: isList ? LEADS : [],
-        meta: { total_records: isList ? 2 : 0, total_pages: 1 },
-      }),
-    );
-  }).listen(0, '127.0.0.1');
-  await new Promise(resolve => server.once('listening', resolve));
-  try {
-    await fn(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  } finally {
-    server.close();
-  }
-}
-
-/** What a clone of the repository has, as far as a resource needs it. Inside the repository, so that its packages are found. */
-function cloneOf(): string {
-  const cache = join(ROOT, 'node_modules/.cache');
-  mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, 'clone-'));
+function emptyFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-new-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  cpSync(join(ROOT, 'jobs'), join(folder, 'jobs'), { recursive: true });
-  symlinkSync(join(ROOT, 'src'), join(folder, 'src'));
   return folder;
 }
 
-test('new resource writes a job that fits the list', async () => {
-  await withLeads(async url => {
+test('new resource declares a list that is synced at once, with tables, types and comments', async () => {
+  await withLists({ leads: LEADS }, async url => {
     await withDatabase(async (database, own) => {
-      const cwd = cloneOf();
-      const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url };
+      const cwd = emptyFolder();
+      const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_LAG_SECONDS: '0' };
       const { code, stdout } = await run(['new', 'resource', '/api/v2/leads'], { cwd, env });
       expect([code, stdout]).toEqual([
         0,
         expect.stringContaining('Kept in _extra, as they have no plain column: tags, Odd name.'),
       ]);
-      expect(stdout).toContain('written: jobs/leads.ts');
+      expect(stdout).toContain('written: lists/leads.json');
 
-      const { default: job } = (await import(join(cwd, 'jobs/leads.ts'))) as { default: Job };
-      expect(await migrate({ database, ...MIGRATIONS, lists: declareTables([['leads', job]]) })).toEqual([
-        'warehouse/leads',
+      const synced = await run(['sync', 'leads'], { cwd, env });
+      expect([synced.code, synced.stderr]).toEqual([0, expect.any(String)]);
+      const columns = await database.query(
+        `select attname || ' ' || format_type(atttypid, atttypmod) as is, col_description(attrelid, attnum) as comment from pg_attribute
+         where attrelid = 'warehouse.leads'::regclass and attnum > 0 and attname !~ '^_' order by attnum`,
+      );
+      expect(columns.rows.map(row => row.is)).toEqual([
+        'id bigint',
+        'name text',
+        'phone text',
+        'zip text',
+        'value numeric',
+        'seen date',
+        'made_at timestamp with time zone',
+        'owner_id bigint',
+        'note text',
       ]);
-      const resource = await openResource(database.kysely, { source: 'main', name: 'leads', job, schema: 'warehouse' });
-      expect(resource.table.columns.map(({ name, type }) => [name, type])).toEqual([
-        ['id', 'bigint'],
-        ['name', 'text'],
-        ['phone', 'text'],
-        ['zip', 'text'],
-        ['value', 'numeric'],
-        ['seen', 'date'],
-        ['made_at', 'timestamp with time zone'],
-        ['owner_id', 'bigint'],
-        ['note', 'text'],
+      expect(columns.rows.at(-2)?.comment).toBe('Owner id.');
+      expect(
+        (await database.query('select id::int, zip, value::text, _extra from warehouse.leads order by id')).rows,
+      ).toEqual([
+        { id: 1, zip: '01234', value: '1500.5', _extra: { tags: ['a'], 'Odd name': 1 } },
+        { id: 2, zip: '1234', value: '12', _extra: { tags: [] } },
       ]);
-      for (const lead of LEADS) expect(resource.parse(lead, '2026-01-15')).toHaveProperty('row');
-      expect((await database.query('select * from warehouse.leads_as_of(now())')).rows).toEqual([]);
 
       const again = await run(['new', 'resource', '/api/v2/invoices'], { cwd, env });
       expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('There is a resource invoices already')]);
+      const twice = await run(['new', 'resource', '/api/v2/leads'], { cwd, env });
+      expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining('already: lists/leads.json')]);
+    });
+  });
+});
+
+test('a list whose ids are texts is read whole', async () => {
+  const rows = ['b7', 'a1', 'c9'].map(id => ({ id, name: `Row ${id}` }));
+  await withLists({ visits: rows }, async url => {
+    await withDatabase(async (database, own) => {
+      const cwd = emptyFolder();
+      const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_LAG_SECONDS: '0' };
+      expect((await run(['new', 'resource', '/api/v2/visits'], { cwd, env })).code).toBe(0);
+      expect(JSON.parse(readFileSync(join(cwd, 'lists/visits.json'), 'utf8'))).toMatchObject({ slicings: [] });
+      const synced = await run(['sync', 'visits'], { cwd, env });
+      expect([synced.code, synced.stderr]).toEqual([0, expect.any(String)]);
+      rows.splice(0, 2, { id: 'b7', name: 'Renamed' }, { id: 'd4', name: 'New' });
+      expect((await run(['verify', 'visits', '--repair'], { cwd, env })).code).toBe(0);
+      const stored = await database.query(`select id || ' ' || name as is from warehouse.visits order by id`);
+      expect(stored.rows.map(row => row.is)).toEqual(expect.arrayContaining(['b7 Renamed', 'c9 Row c9', 'd4 New']));
     });
   });
 });
 
 test('new resource says what is missing, and writes nothing', async () => {
-  await withLeads(async url => {
+  await withLists({ leads: LEADS }, async url => {
     await withDatabase(async (_database, own) => {
+      const cwd = emptyFolder();
       const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url };
-      const elsewhere = await run(['new', 'resource', '/api/v2/leads'], { env });
-      expect([elsewhere.code, elsewhere.stderr]).toEqual([2, expect.stringContaining('jobs is not here')]);
-      const odd = await run(['new', 'resource', 'leads?x=1'], { env });
-      expect([odd.code, odd.stderr]).toEqual([2, expect.stringContaining('is not the path of a list')]);
-      const cwd = cloneOf();
+      for (const path of ['leads?x=1', '//elsewhere.example/leads', '/api/v2/Leads list'])
+        expect(await run(['new', 'resource', path], { cwd, env })).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining('is not the path of a list'),
+        });
       const empty = await run(['new', 'resource', '/api/v2/nothing'], { cwd, env });
       expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining('shows no rows')]);
-      expect(readdirSync(join(cwd, 'jobs'))).toEqual(readdirSync(join(ROOT, 'jobs')));
-      expect(readFileSync(join(cwd, 'jobs/invoices.ts'), 'utf8')).toContain('invoices');
+      expect(existsSync(join(cwd, 'lists'))).toBe(false);
     });
   });
 });

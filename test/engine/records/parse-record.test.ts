@@ -196,3 +196,62 @@ test('in a table keyed by content, a row without a key is keyed by its declared 
   expect(keyOf({ name: 'x', price: null, sent: '2026-01-15' })).not.toBe(key);
   expect(keyOf({ id: 7, name: 'x', price: '1.50', sent: '2026-01-15' })).toBe('7');
 });
+
+test('where a tolerated value does not fit, it stays in _extra, and its row is stored', () => {
+  const fields = ['price', 'parts.weight'];
+  const tolerant = createRecordParser({ ...job, tolerated: fields }, { hashed: true, contentKeyed: false });
+  const unknown = new Set<string>();
+  const parsed = tolerant(
+    { id: 1, price: 'free', colour: 'red', parts: [{ label: 'A', weight: 'much' }, { weight: 2 }] },
+    readAt,
+    new Set(['price', 'name']),
+    unknown,
+  );
+  expect(parsed).toMatchObject({
+    row: {
+      key: '1',
+      values: { id: '1', price: null, name: null },
+      extra: '{"price":"free","colour":"red"}',
+      children: {
+        parts: [
+          { values: { label: 'A' }, extra: '{"weight":"much"}' },
+          { values: { weight: '2' }, extra: null },
+        ],
+      },
+    },
+  });
+  // It is not reported as a field that nobody knows.
+  expect([...unknown]).toEqual(['colour']);
+  expect(tolerant({ id: 1, price: 'free', sent: 'soon' }, readAt)).toHaveProperty('bad.reasons.sent');
+  expect(tolerant({ id: 'x', price: 'free' }, readAt)).toHaveProperty('bad.reasons.id');
+});
+
+test('with tolerated fields only what is not tolerated puts a row into quarantine, whatever comes', () => {
+  const tolerant = createRecordParser(
+    { ...job, tolerated: ['name', 'price', 'sent', 'seen_at', 'parts.label', 'parts.weight'] },
+    { hashed: true, contentKeyed: false },
+  );
+  const value = fc.oneof(fc.string(), fc.double(), fc.constant(null), fc.boolean(), fc.array(fc.string()), fc.object());
+  const part = fc.record({ label: value, weight: value }, { requiredKeys: [] });
+  fc.assert(
+    fc.property(
+      fc.record(
+        { name: value, price: value, sent: value, seen_at: value, parts: fc.array(part) },
+        { requiredKeys: [] },
+      ),
+      fields => {
+        const parsed = tolerant({ id: 1, ...fields }, readAt);
+        if ('bad' in parsed) {
+          expect(Object.keys(parsed.bad.reasons)).toEqual(['(unknown fields)']);
+          return;
+        }
+        // Nothing is lost: each field has a column's value or stands in _extra.
+        const extra = JSON.parse(parsed.row.extra ?? '{}') as Record<string, unknown>;
+        for (const [name, given] of Object.entries(fields)) {
+          if (name === 'parts' || given === null || given === '') continue;
+          expect(parsed.row.values[name] != null || name in extra, name).toBe(true);
+        }
+      },
+    ),
+  );
+});

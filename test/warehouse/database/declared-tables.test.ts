@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type Clock, MINUTE } from '../../../src/clock.ts';
@@ -296,5 +297,138 @@ test('a login that may not create tables gets the same error as for a migration'
     await poor.close();
     await admin.query(`drop owned by ${role}; drop role ${role}`);
     await admin.close();
+  });
+});
+
+/** A list of which a file in `lists/` declares these fields. */
+const withFile = (fields: z.ZodRawShape, items?: z.ZodRawShape): Job =>
+  job(items ? { ...fields, items: list(z.object(items)) } : fields, {
+    ...(items ? { children: { items: { table: 'lead_items', parent: 'lead_key' } } } : {}),
+    listFile: 'lists/leads.json',
+    tolerated: [...Object.keys(fields), ...Object.keys(items ?? {}).map(name => `items.${name}`)],
+  });
+
+const VALUES: Record<string, readonly unknown[]> = {
+  project: ['Alpha', 'Zoë "Ω" \\', null, 12],
+  hours: [1.5, 12, -3, 'many', 12345678901234.25],
+  seen: ['2026-01-15', 'soon', '2024-02-29'],
+  items: [
+    [
+      { what: 'A', price: 2 },
+      { price: 'free', more: [1] },
+    ],
+    [{ what: 'B' }],
+  ],
+};
+const KINDS = { text, decimal, integer, date };
+const declaration = fc.record(
+  {
+    project: fc.constantFrom('text', 'decimal'),
+    hours: fc.constantFrom('decimal', 'integer', 'text'),
+    seen: fc.constantFrom('date', 'text'),
+    items: fc.constantFrom('none', 'what', 'price'),
+  },
+  { requiredKeys: [] },
+) as fc.Arbitrary<
+  Partial<Record<'project' | 'hours' | 'seen', keyof typeof KINDS> & { items: 'none' | 'what' | 'price' }>
+>;
+
+test('fields that a file adds, changes and drops in any order leave what a fresh table of the last declaration has', async () => {
+  const own = await createTestDatabase();
+  const database = await own.open();
+  const read = (given: typeof declaration extends fc.Arbitrary<infer T> ? T : never): Job => {
+    const { items, ...fields } = given;
+    const shape = Object.fromEntries(Object.entries(fields).map(([name, kind]) => [name, KINDS[kind]()]));
+    const inner = items === 'what' ? { what: text() } : items === 'price' ? { what: text(), price: decimal() } : {};
+    return withFile(shape, items === undefined ? undefined : inner);
+  };
+  const optionsOf = (declared: Job) => optionsFor(database, { leads: declared }, { putsBack: true });
+  const fill = async () => {
+    for (const [index, seed] of [0, 1, 2, 3, 4].entries())
+      await store(
+        database,
+        `k${index}`,
+        Object.fromEntries(
+          Object.entries(VALUES).flatMap(([name, all]) => (all[seed] === undefined ? [] : [[name, all[seed]]])),
+        ),
+      );
+  };
+  const empty = () =>
+    database.query(
+      'drop function if exists warehouse.leads_as_of; drop view if exists warehouse.leads_history; drop table if exists warehouse.leads, warehouse.lead_items; delete from sluice.declared_fields',
+    );
+  /** Each row as its table shows it; numbers as texts, since a column does not tell how its value was written. */
+  const rows = async () => {
+    const stored = await ask(
+      database,
+      'select to_jsonb(t) - array[$$_hash$$] as row from warehouse.leads t order by _key',
+    );
+    const hasItems = (await ask(database, `select to_regclass('warehouse.lead_items') is not null as is`))[0]?.is;
+    const items = hasItems
+      ? await ask(database, 'select to_jsonb(t) as row from warehouse.lead_items t order by lead_key, line')
+      : [];
+    const plain = (value: unknown): unknown => {
+      if (typeof value === 'number') return String(value);
+      if (value === null || typeof value !== 'object') return value;
+      if (Array.isArray(value)) return value.map(plain);
+      const inside = Object.entries(value).flatMap(([name, inner]) => {
+        const text = plain(inner);
+        return text === null ? [] : [[name, text] as const];
+      });
+      return inside.length === 0 ? null : Object.fromEntries(inside);
+    };
+    return [...stored, ...items].map(({ row }) => plain(row));
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(declaration, { minLength: 1, maxLength: 4 }), async declarations => {
+      await empty();
+      await migrate(optionsOf(withFile({})));
+      await fill();
+      for (const each of declarations) await migrate(optionsOf(read(each)));
+      const last = declarations.at(-1) as (typeof declarations)[number];
+      expect(await migrate(optionsOf(read(last)))).toEqual([]);
+      const changed = await rows();
+      await empty();
+      await migrate(optionsOf(withFile({})));
+      await fill();
+      await migrate(optionsOf(read(last)));
+      expect(changed).toEqual(await rows());
+    }),
+    { numRuns: process.env.SLUICE_TESTS === 'all' ? 200 : 6 },
+  );
+  await database.close();
+  await own.drop();
+}, 600_000);
+
+test('what no file declares any more is put back only where that was asked for', async () => {
+  await withDatabase(async database => {
+    await migrate(optionsFor(database, { leads: job() }));
+    await store(database, 'a', { made_at: '2026-01-15T10:00:00Z', note: 'x' });
+    const declared = optionsFor(
+      database,
+      { leads: withFile({ made_at: timestamp(), note: text() }) },
+      { timeZone: 'Europe/Vienna' },
+    );
+    expect(await migrate(declared)).toEqual(['warehouse/leads.made_at', 'warehouse/leads.note']);
+    const without = optionsFor(database, { leads: withFile({ note: text() }) }, { timeZone: 'Europe/Vienna' });
+    await expect(migrate(without)).rejects.toThrow(
+      'warehouse has leads.made_at from lists/leads.json, which no longer declares it like that. Nothing was changed.',
+    );
+    await expect(pendingMigrations(without)).rejects.toThrow('no longer declares');
+    expect(await pendingMigrations({ ...without, putsBack: true })).toEqual(['warehouse/leads.made_at into _extra']);
+    expect(await migrate({ ...without, putsBack: true })).toEqual(['warehouse/leads.made_at into _extra']);
+    expect(await ask(database, 'select note, _extra from warehouse.leads')).toEqual([
+      { note: 'x', _extra: { made_at: '2026-01-15T11:00:00+01:00' } },
+    ]);
+    expect(await migrate(declared)).toEqual(['warehouse/leads.made_at']);
+    expect(await ask(database, 'select made_at::text, _extra from warehouse.leads')).toEqual([
+      { made_at: '2026-01-15 10:00:00+00', _extra: null },
+    ]);
+    // A column that somebody dropped is declared still, and so created again.
+    await database.query('drop view warehouse.leads_history cascade; alter table warehouse.leads drop column note');
+    expect(await migrate({ ...without, putsBack: true })).toEqual([
+      'warehouse/leads.made_at into _extra',
+      'warehouse/leads.note',
+    ]);
   });
 });

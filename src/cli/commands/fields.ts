@@ -1,0 +1,271 @@
+import type { Command } from 'commander';
+import { FIELD_TYPES, type FieldType, isFieldName } from '../../config/list-files.ts';
+import type { Job } from '../../engine/job.ts';
+import { declareTable } from '../../engine/records/declare-table.ts';
+import { SluiceError } from '../../errors.ts';
+import { didYouMean } from '../../nearest-name.ts';
+import { count, plural } from '../../service/format.ts';
+import { parseJson } from '../../source/answers/json.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import type { Declared, DeclaredTable } from '../../warehouse/database/declared-table.ts';
+import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
+import { countFilled, readExtraFields, readExtraValues } from '../../warehouse/reports/extra-fields.ts';
+import { table } from '../output/table.ts';
+import { applyMigrations, hasBookkeeping, openMigrated, refusePending } from '../run/pending-migrations.ts';
+import { sampleFields } from '../run/sample-fields.ts';
+import { withListFile } from '../run/write-list-file.ts';
+import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
+import { underLock } from '../session/source-settings.ts';
+
+const EXAMPLES = `sluice fields invoices                          what the source sends beyond the columns
+sluice fields add invoices project text
+sluice fields add invoices items.discount decimal
+sluice fields drop invoices project`;
+
+export function fieldsCommand(cli: Cli): Command {
+  return newCommand('fields', EXAMPLES)
+    .argument('<resource>', 'the list whose fields are shown')
+    .action(cli.action({ source: false }, showFields))
+    .addCommand(
+      newCommand('add', 'sluice fields add invoices project text --description "Project of the customer."')
+        .description('Give a field a column, filled from what is stored, without a request')
+        .argument('<resource>', 'the list')
+        .argument('<field>', 'the field as the source calls it; of the rows inside, as items.discount')
+        .argument('<type>', TYPES.join(', '))
+        .option('--description <text>', 'the comment of the column', '')
+        .action(cli.action({ source: false }, addField)),
+    )
+    .addCommand(
+      newCommand('drop', 'sluice fields drop invoices project')
+        .description('Put a field that a file declares back into _extra')
+        .argument('<resource>', 'the list')
+        .argument('<field>', 'the field')
+        .action(cli.action({ source: false }, dropField)),
+    );
+}
+
+const TYPES = FIELD_TYPES.filter(type => type !== 'row');
+const MOST_EXAMPLES = 2;
+
+interface Shown {
+  /** Those of the rows inside as `items.discount`. */
+  readonly field: string;
+  readonly table: string;
+  /** Rows that carry it; of a column, those with a value. */
+  readonly rows: number;
+  readonly total: number;
+  /** What a column of it could be; null for lists and objects, and for names that no column can have. */
+  readonly type: FieldType | null;
+  readonly examples: readonly string[];
+  /** The file that gives it a column; null without one. */
+  readonly file: string | null;
+  /** Values that do not fit the type of its column, and stay in `_extra`. */
+  readonly unfit: number;
+}
+
+async function showFields(session: Session, resource: string): Promise<0> {
+  const { terminal, jobs, settings } = session;
+  selectResources(jobs, [resource]);
+  const { schema } = settings.single;
+  const database = await session.openDatabase();
+  const isStored = await hasBookkeeping(session, database);
+  if (isStored) await refusePending(session, database);
+  const job = jobs.get(resource) as Job;
+  const list = declareTable(resource, job);
+  const fields: Shown[] = [];
+  if (isStored)
+    for (const [each, prefix] of tablesOf(list))
+      fields.push(...(await fieldsOf(database, schema, each, { prefix, file: job.listFile })));
+  terminal.show({ resource, fields }, () => {
+    if (fields.length === 0)
+      return isStored
+        ? `The source sends no fields of ${resource} beyond the columns.`
+        : `Nothing of ${resource} is stored yet: sluice sync ${resource}`;
+    const rows = fields.map(({ field, rows, total, type, examples, file, unfit }) => [
+      field,
+      `${count(rows)} of ${count(total)}`,
+      type ?? '-',
+      examples.map(example => (example.length > 24 ? `${example.slice(0, 23)}…` : example)).join(', '),
+      file === null ? '_extra' : `column${unfit > 0 ? `; ${count(unfit)} of other types in _extra` : ''}`,
+    ]);
+    const first = fields.find(({ file, type }) => file === null && type !== null);
+    return [
+      table(terminal.colors, ['field', 'rows', 'type', 'examples', 'kept in'], rows, { right: [1] }),
+      ...(first ? ['', `To give one a column: sluice fields add ${resource} ${first.field} ${first.type}`] : []),
+    ].join('\n');
+  });
+  return 0;
+}
+
+/** The table of a list and those of the lists inside, with how their fields are called. */
+const tablesOf = (list: DeclaredTable): (readonly [table: Declared, prefix: string])[] => [
+  [list, ''],
+  ...list.children.map(child => [child, `${child.field}.`] as const),
+];
+
+async function fieldsOf(
+  { kysely }: Database,
+  schema: string,
+  declared: Declared,
+  { prefix, file }: { readonly prefix: string; readonly file: string | null },
+): Promise<Shown[]> {
+  const { total, fields, sample } = await readExtraFields(kysely, schema, declared.name);
+  const sampled = sampleFields(sample.map(parseJson)).fields;
+  const unfitOf = (name: string) => fields.find(field => field.name === name)?.rows ?? 0;
+  const own = declared.columns.filter(({ isFromFile }) => isFromFile);
+  const shown: Shown[] = [];
+  for (const { name, type } of own)
+    shown.push({
+      ...{ field: prefix + name, table: declared.name, total, file, unfit: unfitOf(name), examples: [] },
+      rows: await countFilled(kysely, schema, declared.name, name),
+      type: typeOfColumn(type),
+    });
+  const others = fields.filter(({ name }) => own.every(column => column.name !== name));
+  return [
+    ...shown,
+    ...others.map(({ name, rows }): Shown => {
+      const found = sampled.find(field => field.name === name);
+      const examples = new Set(found?.values.filter(value => value !== null && value !== '').map(String));
+      return {
+        ...{ field: prefix + name, table: declared.name, rows, total, file: null, unfit: 0 },
+        type: found?.type ?? null,
+        examples: [...examples].slice(0, MOST_EXAMPLES),
+      };
+    }),
+  ];
+}
+
+const COLUMNS: Readonly<Record<string, FieldType>> = {
+  bigint: 'integer',
+  numeric: 'decimal',
+  'timestamp with time zone': 'timestamp',
+};
+const typeOfColumn = (type: string): FieldType => COLUMNS[type] ?? (type === 'date' ? 'date' : 'text');
+
+type Content = Readonly<Record<string, unknown>>;
+type Holder = {
+  readonly fields?: Content;
+  readonly children?: Readonly<Record<string, { readonly fields?: Content }>>;
+};
+
+/** The file's content with the fields changed among which this one stands. */
+function changeFields(content: Content, path: string, change: (fields: Content, name: string) => Content): Content {
+  const { fields = {}, children = {}, ...rest } = content as Holder;
+  const [outer = '', inner] = path.split('.');
+  if (inner === undefined)
+    return { ...rest, fields: change(fields, outer), ...(Object.keys(children).length > 0 ? { children } : {}) };
+  const { [outer]: child = {}, ...others } = children;
+  const changed = { ...child, fields: change(child.fields ?? {}, inner) };
+  return { ...rest, ...('fields' in content ? { fields } : {}), children: { ...others, [outer]: changed } };
+}
+
+async function addField(
+  session: Session,
+  resource: string,
+  field: string,
+  type: string,
+  { description }: { description: string },
+): Promise<0> {
+  const { terminal, jobs } = session;
+  selectResources(jobs, [resource]);
+  if (!TYPES.some(each => each === type))
+    throw new SluiceError('usage', `Unknown type "${type}"${didYouMean(type, TYPES)}.`, {
+      next: `Types: ${TYPES.join(', ')}.`,
+    });
+  if (!field.split('.').every(isFieldName) || field.split('.').length > 2)
+    throw new SluiceError('usage', `"${field}" cannot be a column.`, {
+      next: 'Expected a name of a-z, 0-9 and _ that begins with a letter, or of a row inside, such as items.discount.',
+    });
+  const declared = description === '' ? type : { type, description };
+  const add = (content: Content) => changeFields(content, field, (fields, name) => ({ ...fields, [name]: declared }));
+  const database = await openMigrated(session);
+  const file = await withListFile(session, resource, add, async written => {
+    const changed = { ...session, jobs: await session.reloadJobs() };
+    for (const { schema } of session.settings.sources)
+      await refuseUnfit(database, schema, place(changed, resource, field), type);
+    await migrateAlone(changed, database);
+    return written;
+  });
+  const changed = { ...session, jobs: await session.reloadJobs() };
+  const { table: name, column } = place(changed, resource, field);
+  let filled = 0;
+  for (const { schema } of session.settings.sources) filled += await countFilled(database.kysely, schema, name, column);
+  terminal.show({ resource, field, type, table: name, file, filled }, () =>
+    [
+      `${name}.${column} is a column now, with a value in ${plural(filled, 'row')}.`,
+      `  written: ${file}`,
+      'It is filled from now on as rows are read.',
+    ].join('\n'),
+  );
+  return 0;
+}
+
+async function dropField(session: Session, resource: string, field: string): Promise<0> {
+  const { terminal, jobs } = session;
+  selectResources(jobs, [resource]);
+  const job = jobs.get(resource) as Job;
+  if (!job.tolerated.includes(field))
+    throw new SluiceError('usage', `No file in lists/ declares ${resource}.${field}.`, {
+      next:
+        job.listFile === null
+          ? `See: sluice fields ${resource}`
+          : `${job.listFile} declares ${job.tolerated.join(', ')}.`,
+    });
+  const database = await openMigrated(session);
+  const { table: name, column } = place(session, resource, field);
+  const drop = (content: Content) =>
+    changeFields(content, field, fields =>
+      Object.fromEntries(Object.entries(fields).filter(([each]) => each !== column)),
+    );
+  const file = await withListFile(session, resource, drop, async written => {
+    await migrateAlone({ ...session, jobs: await session.reloadJobs() }, database);
+    return written;
+  });
+  terminal.show({ resource, field, table: name, file }, () =>
+    [`${name}.${column} is no column any more; its values are in _extra.`, `  written: ${file}`].join('\n'),
+  );
+  return 0;
+}
+
+/** The table and the column of a field. */
+function place({ jobs }: Pick<Session, 'jobs'>, resource: string, field: string) {
+  const list = declareTable(resource, jobs.get(resource) as Job);
+  const [outer = '', inner] = field.split('.');
+  const table = inner === undefined ? list : list.children.find(child => child.field === outer);
+  const column = inner ?? outer;
+  const read = table?.columns.find(({ name }) => name === column)?.read;
+  return { table: table?.name ?? resource, column, read };
+}
+
+/** While nobody reads the sources: a service that runs on writes what it was started with. */
+async function migrateAlone(session: Session, database: Database): Promise<void> {
+  const underLocks = async ([source, ...others]: readonly string[]): Promise<void> => {
+    if (source === undefined) return void (await applyMigrations(session, database, { putsBack: true }));
+    const lock = await acquireSourceLock(database, source, 'fields', { waitMs: LOCK_WAIT_MS });
+    await underLock(
+      lock,
+      `reading ${source}, so nothing was changed`,
+      () => underLocks(others),
+      'Stop it and run this command again; or change the file in lists/ yourself, which follows when it is started again.',
+    );
+  };
+  await underLocks(session.settings.sources.map(({ name }) => name));
+}
+
+/** Kind `usage` if no stored value of the field fits. */
+async function refuseUnfit(
+  { kysely }: Database,
+  schema: string,
+  { table: name, column, read }: ReturnType<typeof place>,
+  type: string,
+): Promise<void> {
+  const values = await readExtraValues(kysely, schema, name, column);
+  if (values.length === 0 || values.some(value => typeof read?.(value) === 'string')) return;
+  throw new SluiceError(
+    'usage',
+    `No stored value of ${column} is of type ${type}, such as ${values[0]?.slice(0, 60)}.`,
+    {
+      next: `Types: ${TYPES.join(', ')}. See: sluice fields ${name}`,
+    },
+  );
+}

@@ -1,0 +1,224 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { acquireSourceLock } from '../../../src/warehouse/database/source-lock.ts';
+import { withDatabase } from '../../support/database.ts';
+import { type Ended, KEY, run, useBuild } from '../run-command.ts';
+import { withLists } from './with-lists.ts';
+
+useBuild();
+
+const PRODUCTS = [
+  { id: 1, name: 'Desk', project: 'Alpha', hours: '1.50', seen: '2026-01-15', code: { a: 1 }, 'Odd name': 1 },
+  { id: 2, name: 'Lamp', project: 'Beta', hours: 'two', seen: '2026-02-01' },
+  { id: 3, name: 'Chair', project: null, hours: 12 },
+];
+const INVOICES = [
+  { id: 7, date: '2026-01-15', amount: '10.00', items: [{ description: 'A', discount: '5%' }, { discount: 2 }] },
+];
+
+interface Given {
+  readonly cwd: string;
+  readonly database: Database;
+  readonly sluice: (...args: string[]) => Promise<Ended>;
+  readonly elsewhere: (...args: string[]) => Promise<Ended>;
+  readonly requests: () => Promise<number>;
+}
+
+async function withFields(fn: (given: Given) => Promise<void>): Promise<void> {
+  await withLists({ products: PRODUCTS, invoices: INVOICES }, async url => {
+    await withDatabase(async (database, own) => {
+      const cwd = mkdtempSync(join(tmpdir(), 'sluice-fields-'));
+      onTestFinished(() => rmSync(cwd, { recursive: true }));
+      const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_LAG_SECONDS: '0' };
+      const sluice = (...args: string[]) => run(args, { cwd, env });
+      expect((await sluice('sync', 'products', 'invoices')).code).toBe(0);
+      const requests = async () => {
+        const { rows } = await database.query('select count(*)::int as sent from sluice.requests');
+        return rows[0]?.sent as number;
+      };
+      await fn({ cwd, database, sluice, elsewhere: (...args) => run(args, { env }), requests });
+    });
+  });
+}
+
+const ask = async (database: Database, query: string) => (await database.query(query)).rows;
+const declared = (cwd: string, name: string) => JSON.parse(readFileSync(join(cwd, `lists/${name}.json`), 'utf8'));
+
+test('fields shows what the source sends beyond the columns, with types and examples', async () => {
+  await withFields(async ({ sluice }) => {
+    const { code, stdout, stderr } = await sluice('fields', 'products');
+    expect(stderr).toBe('');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^field +rows +type +examples +kept in$/m)]);
+    expect(stdout).toMatch(/^project +3 of 3 +text +Alpha, Beta +_extra$/m);
+    expect(stdout).toMatch(/^seen +2 of 3 +date +2026-01-15, 2026-02-01 +_extra$/m);
+    expect(stdout).toMatch(/^code +1 of 3 +- +_extra$/m);
+    expect(stdout).toMatch(/^Odd name +1 of 3 +- +_extra$/m);
+    const { fields } = (await sluice('fields', 'invoices', '--json')).json();
+    expect(fields).toContainEqual({
+      ...{ field: 'items.discount', table: 'invoice_items', rows: 2, total: 2, file: null, unfit: 0 },
+      ...{ type: 'text', examples: ['5%', '2'] },
+    });
+  });
+});
+
+test('a field becomes a column without a request, in the table and its history, and follows what is read', async () => {
+  await withFields(async ({ sluice, database, cwd, requests }) => {
+    const before = await requests();
+    const { code, stdout, stderr } = await sluice(
+      'fields',
+      'add',
+      'products',
+      'hours',
+      'decimal',
+      '--description',
+      'Hours.',
+    );
+    expect([code, stdout]).toEqual([
+      0,
+      'products.hours is a column now, with a value in 2 rows.\n  written: lists/products.json\nIt is filled from now on as rows are read.\n',
+    ]);
+    expect(stderr).toContain('products.hours: 1 value in _extra cannot be converted');
+    expect(declared(cwd, 'products').fields).toEqual({ hours: { type: 'decimal', description: 'Hours.' } });
+    const rows = `select id::int, hours::text, _extra->'hours' as kept from warehouse.products order by id`;
+    const expected = [
+      { id: 1, hours: '1.5', kept: null },
+      { id: 2, hours: null, kept: 'two' },
+      { id: 3, hours: '12', kept: null },
+    ];
+    expect(await ask(database, rows)).toEqual(expected);
+    expect(await ask(database, `select hours::text from warehouse.products_history where id = 1`)).toEqual([
+      { hours: '1.5' },
+    ]);
+    expect(
+      await ask(
+        database,
+        `select col_description('warehouse.products'::regclass, attnum) as text from pg_attribute where attrelid = 'warehouse.products'::regclass and attname = 'hours'`,
+      ),
+    ).toEqual([{ text: 'Hours.' }]);
+    expect(await requests()).toBe(before);
+
+    // What is read says the same: no row changes, and none goes into quarantine.
+    const synced = (await sluice('verify', 'products', '--json')).json();
+    expect([synced.equal ?? synced.differences ?? synced, await ask(database, rows)]).toEqual([
+      expect.anything(),
+      expected,
+    ]);
+    expect(await ask(database, 'select * from sluice.quarantine')).toEqual([]);
+    expect((await sluice('fields', 'products')).stdout).toMatch(
+      /^hours +2 of 3 +decimal +column; 1 of other types in _extra$/m,
+    );
+  });
+});
+
+test('a field of the rows inside becomes a column of their table', async () => {
+  await withFields(async ({ sluice, database, cwd }) => {
+    expect((await sluice('fields', 'add', 'invoices', 'items.discount', 'decimal')).code).toBe(0);
+    expect(declared(cwd, 'invoices')).toEqual({ children: { items: { fields: { discount: 'decimal' } } } });
+    const rows = 'select line, discount::text, _extra from warehouse.invoice_items order by line';
+    const expected = [
+      { line: 1, discount: null, _extra: { discount: '5%' } },
+      { line: 2, discount: '2', _extra: null },
+    ];
+    expect(await ask(database, rows)).toEqual(expected);
+    expect((await sluice('verify', 'invoices', '--repair')).code).toBe(0);
+    expect(await ask(database, rows)).toEqual(expected);
+    expect((await sluice('fields', 'drop', 'invoices', 'items.discount')).code).toBe(0);
+    expect(await ask(database, 'select line, _extra from warehouse.invoice_items order by line')).toEqual([
+      { line: 1, _extra: { discount: '5%' } },
+      { line: 2, _extra: { discount: 2 } },
+    ]);
+  });
+});
+
+test('drop puts a column back, and refuses while a view depends on it', async () => {
+  await withFields(async ({ sluice, database, cwd }) => {
+    await sluice('fields', 'add', 'products', 'project', 'text');
+    await sluice('fields', 'add', 'products', 'seen', 'date');
+    await database.query('create view warehouse.mine as select project from warehouse.products');
+    const refused = await sluice('fields', 'drop', 'products', 'project');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('view mine depends on column project')]);
+    expect(Object.keys(declared(cwd, 'products').fields)).toEqual(['project', 'seen']);
+    await database.query('drop view warehouse.mine');
+    expect((await sluice('fields', 'drop', 'products', 'project')).stdout).toContain(
+      'products.project is no column any more',
+    );
+    expect(await ask(database, 'select id::int, seen::text, _extra from warehouse.products order by id')).toEqual([
+      { id: 1, seen: '2026-01-15', _extra: { hours: '1.50', project: 'Alpha', code: { a: 1 }, 'Odd name': 1 } },
+      { id: 2, seen: '2026-02-01', _extra: { hours: 'two', project: 'Beta' } },
+      { id: 3, seen: null, _extra: { hours: 12 } },
+    ]);
+    expect(await ask(database, 'select seen::text from warehouse.products_history where id = 1')).toEqual([
+      { seen: '2026-01-15' },
+    ]);
+    const unknown = await sluice('fields', 'drop', 'products', 'name');
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      expect.stringContaining('No file in lists/ declares products.name'),
+    ]);
+  });
+});
+
+test('a command that was started elsewhere takes no column away', async () => {
+  await withFields(async ({ sluice, elsewhere, database, cwd }) => {
+    await sluice('fields', 'add', 'products', 'project', 'text');
+    const refused = await elsewhere('sync', 'products');
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'warehouse has products.project from lists/products.json, which no longer declares it like that. Nothing was changed.',
+      ),
+    ]);
+    expect(await ask(database, `select count(project)::int as filled from warehouse.products`)).toEqual([
+      { filled: 2 },
+    ]);
+    // Once it is meant, the file is the truth.
+    writeFileSync(join(cwd, 'lists/products.json'), '{"fields": {"project": "text", "hours": "text"}}');
+    expect((await sluice('migrate', '--dry-run')).stdout).toBe('Would apply:\n  warehouse/products.hours\n');
+    writeFileSync(join(cwd, 'lists/products.json'), '{"fields": {"hours": "text"}}');
+    expect((await sluice('migrate', '--dry-run')).stdout).toBe(
+      'Would apply:\n  warehouse/products.project into _extra\n  warehouse/products.hours\n',
+    );
+    expect((await sluice('migrate')).code).toBe(0);
+    expect(
+      await ask(database, `select hours, _extra->>'project' as project from warehouse.products order by id`),
+    ).toEqual([
+      { hours: '1.50', project: 'Alpha' },
+      { hours: 'two', project: 'Beta' },
+      { hours: '12', project: null },
+    ]);
+  });
+});
+
+test('a wrong field changes nothing', async () => {
+  await withFields(async ({ sluice, database, cwd }) => {
+    const refusals: [args: string[], says: string][] = [
+      [['products', 'project', 'decimal'], 'No stored value of project is of type decimal, such as "Alpha"'],
+      [['products', 'project', 'txt'], 'Unknown type "txt" (did you mean "text"?)'],
+      [['products', 'Odd name', 'text'], '"Odd name" cannot be a column'],
+      [['products', 'name', 'text'], 'adds "name", which products has already'],
+      [['products', 'api_token', 'text'], 'has the name of a secret'],
+      [['products', 'lines.x', 'text'], 'adds fields to "lines", which is no list inside products'],
+      [['orders', 'total', 'decimal'], 'which keeps each row whole'],
+    ];
+    for (const [args, says] of refusals) {
+      const { code, stderr } = await sluice('fields', 'add', ...args);
+      expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(says)]);
+    }
+    expect(existsSync(join(cwd, 'lists/products.json'))).toBe(false);
+    const lock = await acquireSourceLock(database, 'main');
+    const busy = await sluice('fields', 'add', 'products', 'project', 'text');
+    expect([busy.code, busy.stderr]).toEqual([
+      1,
+      expect.stringContaining('Another process is reading main, so nothing was changed'),
+    ]);
+    await lock?.release();
+    expect(existsSync(join(cwd, 'lists/products.json'))).toBe(false);
+    mkdirSync(join(cwd, 'lists'), { recursive: true });
+    writeFileSync(join(cwd, 'lists/products.json'), '{"fields": {"projct": "txt"}, "colour": 1}');
+    const wrong = await sluice('status');
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('2 settings are wrong')]);
+  });
+});
