@@ -41,7 +41,7 @@ export function openProgram(shell: Shell, home: URL): Program {
     action:
       (needs, work) =>
       async (...given) => {
-        const reloadJobs = async () => {
+        const readJobs = async () => {
           const known = await loadJobs(new URL('jobs', home));
           return needs.lists === false
             ? known
@@ -50,7 +50,7 @@ export function openProgram(shell: Shell, home: URL): Program {
                 readListFiles(cwd, name => known.has(name)),
               );
         };
-        const jobs = await reloadJobs();
+        const jobs = await readJobs();
         const command = given.at(-1) as unknown as Command;
         const { source } = command.optsWithGlobals<{ source?: string }>();
         const config = readConfig({
@@ -61,9 +61,14 @@ export function openProgram(shell: Shell, home: URL): Program {
           resources: [...jobs.keys()],
         });
         terminal.hide(config.secrets);
-        checkNever(config, jobs);
-        checkRewriteLimits(config, jobs);
-        await checkSchedules(config, jobs);
+        const check = async (read: Session['jobs']) => {
+          checkNever(config, read);
+          checkRewriteLimits(config, read);
+          await checkSchedules(config, read);
+          return read;
+        };
+        await check(jobs);
+        const reloadJobs = async () => check(await readJobs());
         debugs ||= showsDebug(config.logLevel);
         drains = command.name() === 'start';
         const closing: (() => Promise<void>)[] = [];

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { didYouMean } from '../nearest-name.ts';
@@ -41,16 +41,21 @@ const LISTS_FOLDER = 'lists';
 /** The name of a list, and of a table: short enough for `<name>_history`. */
 const LIST_NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 export const isListName = (name: string): boolean => LIST_NAME.test(name) && name.length <= 40;
+/** Columns of the history view, those that every table of Postgres has, and what every object of JavaScript has. */
+const TAKEN = ['valid_from', 'valid_to', 'ended_by', 'ctid', 'xmin', 'xmax', 'cmin', 'cmax', 'tableoid', 'constructor'];
 /** A column that a field can have. Sluice's own begin with `_`. */
-export const isFieldName = (name: string): boolean => /^[a-z][a-z0-9_]{0,62}$/.test(name);
+export const isFieldName = (name: string): boolean => /^[a-z][a-z0-9_]{0,62}$/.test(name) && !TAKEN.includes(name);
 
 /** A text that must pass `accepts`; `expected` completes "expected ...". */
 const textOf = (expected: string, accepts: (text: string) => boolean) =>
   z.string(`expected ${expected}`).refine(accepts, `expected ${expected}`);
 /** Below the address of the source: none that leads elsewhere. */
-export const isPath = (text: string): boolean => /^\/(?!\/)[\w/.~-]+$/.test(text);
+export const isPath = (text: string): boolean => /^\/(?!\/)[\w/.~-]+$/.test(text) && !/\/\.{1,2}(?:\/|$)/.test(text);
 const NAME = textOf('at most 40 of a-z, 0-9 and _, such as contract_lines', isListName);
-const FIELD_NAME = textOf('a name of a-z, 0-9 and _ that begins with a letter', isFieldName);
+const FIELD_NAME = textOf(
+  `a name of a-z, 0-9 and _ that begins with a letter, none of ${TAKEN.join(', ')}`,
+  isFieldName,
+);
 const TEXT = z.string('expected a text');
 const WORDS = z.array(TEXT, 'expected a list of texts');
 const FLAG = z.boolean('expected true or false');
@@ -144,6 +149,20 @@ export function readListFiles(directory: string, known: (name: string) => boolea
   });
   if (problems.length > 0) throw wrongSettings(problems);
   return files;
+}
+
+/** The content of one of these files, and its text; null if it is absent. Throws the kind `configuration` if it cannot be used. */
+export function readListFile(
+  path: string,
+): { readonly content: Record<string, unknown>; readonly text: string } | null {
+  if (!existsSync(path)) return null;
+  const problems: string[] = [];
+  const content = readContent(path, problem => {
+    problems.push(`${path} ${problem}.`);
+    return undefined;
+  });
+  if (content === undefined) throw wrongSettings(problems);
+  return { content, text: readFileSync(path, 'utf8') };
 }
 
 function namesIn(folder: string, problems: string[]): string[] {
@@ -251,10 +270,13 @@ function findContradictions(name: string, list: OwnList): string[] {
     if (field in fields) problems.push(`declares "${field}" and names it in never; expected one of them`);
   for (const field of Object.keys(rewriteShares))
     if (!(field in fields || field in children)) problems.push(`names the unknown field "${field}" in rewriteShares`);
-  if (Object.values(fields).filter(({ type }) => type === 'row').length > 1)
-    problems.push('has two fields of type row');
+  const beside = Object.keys(fields).filter(field => field !== key);
+  if (beside.some(field => fields[field]?.type === 'row') && beside.length + Object.keys(children).length > 1)
+    problems.push('has a field of type row beside others; with it, a row has no other field than its key');
   for (const [field, child] of Object.entries(children)) {
     if (field in fields) problems.push(`declares "${field}" both as a field and as a list`);
+    if (child.parent === 'line')
+      problems.push(`names the parent "line" for "${field}", which is a column of Sluice's own there`);
     if (child.table === name) problems.push(`names its own table for "${field}"`);
     for (const own of [child.parent, 'line'])
       if (own in child.fields)

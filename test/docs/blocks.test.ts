@@ -29,7 +29,7 @@ ${DELETE_17}`,
 ${DELETE_17}`,
   'docs/lists.md': `sluice sync products
 psql "$DATABASE_URL" -c "update warehouse.products set _extra = '{\\"project\\": \\"Alpha\\", \\"hours\\": 1.5}'"
-mkdir lists; echo "$JSON_OF_PAGE" > lists/contracts.json`,
+mkdir lists; echo "$JSON_OF_PAGE" > lists/contracts.json; sluice migrate`,
   'docs/push.md': `${SYNC}
 printf 'account,email\\nNew,new@example.com\\n' > new.csv
 echo '{"first_name":"Mia","last_name":"Fair"}' > fair.ndjson`,

@@ -15,7 +15,7 @@ import { applyMigrations, hasBookkeeping, openMigrated, refusePending } from '..
 import { sampleFields } from '../run/sample-fields.ts';
 import { withListFile } from '../run/write-list-file.ts';
 import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
-import { underLock } from '../session/source-settings.ts';
+import { isServiceRunning, underLock } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice fields invoices                          what the source sends beyond the columns
 sluice fields add invoices project text
@@ -165,28 +165,30 @@ async function addField(
   field: string,
   type: string,
   { description }: { description: string },
+  command: Command,
 ): Promise<0> {
   const { terminal, jobs } = session;
   selectResources(jobs, [resource]);
+  refuseSource(command);
   if (!TYPES.some(each => each === type))
     throw new SluiceError('usage', `Unknown type "${type}"${didYouMean(type, TYPES)}.`, {
       next: `Types: ${TYPES.join(', ')}.`,
     });
   if (!field.split('.').every(isFieldName) || field.split('.').length > 2)
     throw new SluiceError('usage', `"${field}" cannot be a column.`, {
-      next: 'Expected a name of a-z, 0-9 and _ that begins with a letter, or of a row inside, such as items.discount.',
+      next: 'Expected a name of a-z, 0-9 and _ that begins with a letter and is not taken, or one of a row inside, such as items.discount.',
+    });
+  const job = jobs.get(resource) as Job;
+  if (job.tolerated.includes(field))
+    throw new SluiceError('usage', `${job.listFile} declares ${resource}.${field} already.`, {
+      next: `To give it another type: sluice fields drop ${resource} ${field}, then add it again.`,
     });
   const declared = description === '' ? type : { type, description };
   const add = (content: Content) => changeFields(content, field, (fields, name) => ({ ...fields, [name]: declared }));
-  const database = await openMigrated(session);
-  const file = await withListFile(session, resource, add, async written => {
-    const changed = { ...session, jobs: await session.reloadJobs() };
+  const { file, database, changed } = await changeList(session, resource, add, async (database, changed) => {
     for (const { schema } of session.settings.sources)
       await refuseUnfit(database, schema, place(changed, resource, field), type);
-    await migrateAlone(changed, database);
-    return written;
   });
-  const changed = { ...session, jobs: await session.reloadJobs() };
   const { table: name, column } = place(changed, resource, field);
   let filled = 0;
   for (const { schema } of session.settings.sources) filled += await countFilled(database.kysely, schema, name, column);
@@ -200,9 +202,16 @@ async function addField(
   return 0;
 }
 
-async function dropField(session: Session, resource: string, field: string): Promise<0> {
+async function dropField(
+  session: Session,
+  resource: string,
+  field: string,
+  _options: unknown,
+  command: Command,
+): Promise<0> {
   const { terminal, jobs } = session;
   selectResources(jobs, [resource]);
+  refuseSource(command);
   const job = jobs.get(resource) as Job;
   if (!job.tolerated.includes(field))
     throw new SluiceError('usage', `No file in lists/ declares ${resource}.${field}.`, {
@@ -211,20 +220,62 @@ async function dropField(session: Session, resource: string, field: string): Pro
           ? `See: sluice fields ${resource}`
           : `${job.listFile} declares ${job.tolerated.join(', ')}.`,
     });
-  const database = await openMigrated(session);
   const { table: name, column } = place(session, resource, field);
   const drop = (content: Content) =>
     changeFields(content, field, fields =>
       Object.fromEntries(Object.entries(fields).filter(([each]) => each !== column)),
     );
-  const file = await withListFile(session, resource, drop, async written => {
-    await migrateAlone({ ...session, jobs: await session.reloadJobs() }, database);
-    return written;
-  });
+  const { file } = await changeList(session, resource, drop);
   terminal.show({ resource, field, table: name, file }, () =>
     [`${name}.${column} is no column any more; its values are in _extra.`, `  written: ${file}`].join('\n'),
   );
   return 0;
+}
+
+/**
+ * Changes the file of a list and migrates the tables of all sources, while nobody reads them: a service goes on with the lists that it was
+ * started with. What `check` throws, and a first migration that fails, leave the file as it was.
+ */
+async function changeList(
+  session: Session,
+  resource: string,
+  change: (content: Content) => Content,
+  check: (database: Database, changed: Session) => Promise<void> = async () => undefined,
+) {
+  const { sources } = session.settings;
+  const database = await openMigrated(session);
+  return underLocks(database, sources, () =>
+    withListFile(session, resource, change, async (file, commit) => {
+      const changed = { ...session, jobs: await session.reloadJobs() };
+      await check(database, changed);
+      for (const { schema } of sources) {
+        await applyMigrations(changed, database, { schemas: [schema], putsBack: true });
+        commit();
+      }
+      return { file, database, changed };
+    }),
+  );
+}
+
+const STOP = 'Stop it and run this command again; or change the file in lists/ yourself, and start it again.';
+
+async function underLocks<T>(
+  database: Database,
+  [source, ...others]: Session['settings']['sources'],
+  work: () => Promise<T>,
+): Promise<T> {
+  if (source === undefined) return work();
+  const { name } = source;
+  if (await isServiceRunning(database, name))
+    throw new SluiceError('failed', `A service reads ${name}, so nothing was changed.`, { next: STOP });
+  const lock = await acquireSourceLock(database, name, 'fields', { waitMs: LOCK_WAIT_MS });
+  const busy = `reading ${name}, so nothing was changed`;
+  return underLock(lock, busy, () => underLocks(database, others, work), STOP);
+}
+
+function refuseSource(command: Command): void {
+  if (command.optsWithGlobals<{ source?: string }>().source !== undefined)
+    throw new SluiceError('usage', 'A file in lists/ holds for all sources.', { next: 'Leave out --source.' });
 }
 
 /** The table and the column of a field. */
@@ -235,21 +286,6 @@ function place({ jobs }: Pick<Session, 'jobs'>, resource: string, field: string)
   const column = inner ?? outer;
   const read = table?.columns.find(({ name }) => name === column)?.read;
   return { table: table?.name ?? resource, column, read };
-}
-
-/** While nobody reads the sources: a service that runs on writes what it was started with. */
-async function migrateAlone(session: Session, database: Database): Promise<void> {
-  const underLocks = async ([source, ...others]: readonly string[]): Promise<void> => {
-    if (source === undefined) return void (await applyMigrations(session, database, { putsBack: true }));
-    const lock = await acquireSourceLock(database, source, 'fields', { waitMs: LOCK_WAIT_MS });
-    await underLock(
-      lock,
-      `reading ${source}, so nothing was changed`,
-      () => underLocks(others),
-      'Stop it and run this command again; or change the file in lists/ yourself, which follows when it is started again.',
-    );
-  };
-  await underLocks(session.settings.sources.map(({ name }) => name));
 }
 
 /** Kind `usage` if no stored value of the field fits. */

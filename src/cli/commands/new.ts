@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { isListName, isPath } from '../../config/list-files.ts';
+import { isSecretName, plainName } from '../../engine/records/secret-names.ts';
 import { capitalized, isKind, SluiceError } from '../../errors.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { sampleFields } from '../run/sample-fields.ts';
@@ -33,7 +34,12 @@ async function begin(session: Session, path: string): Promise<0> {
     );
   const rows = await readPage(session, name, path);
   const { fields, nested, odd } = sampleFields(rows);
-  const declared = declare(path, fields);
+  const dropped = new Set(session.settings.single.settings?.never.map(plainName));
+  const isDropped = (field: string) => isSecretName(field) || dropped.has(plainName(field));
+  const declared = declare(
+    path,
+    fields.filter(field => !isDropped(field.name)),
+  );
   const file = await withListFile(
     session,
     name,
@@ -43,13 +49,15 @@ async function begin(session: Session, path: string): Promise<0> {
       return written;
     },
   );
-  const kept = [...nested, ...odd];
+  const kept = [...nested, ...odd].filter(field => !isDropped(field));
+  const never = fields.map(field => field.name).filter(isDropped);
   const types = Object.entries(declared.fields).map(([field, { type }]) => ({ name: field, type }));
-  terminal.show({ resource: name, rows: rows.length, fields: types, kept, files: [file] }, () =>
+  terminal.show({ resource: name, rows: rows.length, fields: types, kept, never, files: [file] }, () =>
     [
       `${name}: ${types.length} fields in ${rows.length} rows.`,
       `  written: ${file}`,
       ...(kept.length > 0 ? [`Kept in _extra, as they have no plain column: ${kept.join(', ')}.`] : []),
+      ...(never.length > 0 ? [`Never stored: ${never.join(', ')}.`] : []),
       '',
       'Read it: the types follow from a sample, and the descriptions from the names. Then:',
       `  sluice sync ${name}`,

@@ -54,7 +54,7 @@ async function start(session: Session, drain: AbortController): Promise<0> {
     return 0;
   }
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
-  await checkSources(database, sources, log);
+  await checkSources(session, database, sources);
   if (settings.databaseUrl) (await describePowers(database)).forEach(warn);
   describeShared(sources).forEach(warn);
   for (const source of sources)

@@ -12,6 +12,7 @@ import { whatIsDue } from '../../warehouse/reports/due.ts';
 import { crowdedText } from '../output/moments.ts';
 import type { OpenSource, Session } from '../session/session.ts';
 import { recognise } from '../session/source-settings.ts';
+import { checkDeclared } from './pending-migrations.ts';
 import { readSource } from './read-source.ts';
 
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
@@ -52,7 +53,7 @@ async function readWhileDue(
   const reading = {
     ...{ database, source, command: null, noWait: false },
     // Each time: sync --moved or reset may have resolved it.
-    findRefusal: () => findRefusal(database, source),
+    findRefusal: () => findRefusal(session, database, source),
     onEvent(event: LoopEvent) {
       pulse.beat(source.name);
       logEvent(log, event);
@@ -112,21 +113,27 @@ function logEvent(log: Log, event: LoopEvent): void {
 }
 
 /** Throws if every source is a different installation than before. If only some are, it logs them, and their runs fail. */
-export async function checkSources(database: Database, sources: readonly OpenSource[], log: Log): Promise<void> {
+export async function checkSources(
+  session: Session,
+  database: Database,
+  sources: readonly OpenSource[],
+): Promise<void> {
   let refused = 0;
   for (const source of sources) {
-    const refusal = await findRefusal(database, source);
+    const refusal = await findRefusal(session, database, source);
     if (refusal && ++refused === sources.length) throw refusal;
-    if (refusal) log.error({ source: source.name }, explain(refusal));
+    if (refusal) session.log.error({ source: source.name }, explain(refusal));
   }
 }
 
-/** Why the source may not be read: it is a different installation than before. Null if it may. */
-const findRefusal = (database: Database, source: OpenSource): Promise<SluiceError | null> =>
-  recognise(database, source).then(
-    () => null,
-    (error: unknown) => {
-      if (isKind(error, 'configuration')) return error;
-      throw error;
-    },
-  );
+/** Why the source may not be read: it is a different installation than before, or its lists were declared anew. Null if it may. */
+const findRefusal = (session: Session, database: Database, source: OpenSource): Promise<SluiceError | null> =>
+  recognise(database, source)
+    .then(() => checkDeclared(session, database, source))
+    .then(
+      () => null,
+      (error: unknown) => {
+        if (isKind(error, 'configuration')) return error;
+        throw error;
+      },
+    );

@@ -1,37 +1,56 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, relative } from 'node:path';
+import { readListFile } from '../../config/list-files.ts';
+import { codeOf, SluiceError } from '../../errors.ts';
 import { pathFrom, type Session } from '../session/session.ts';
 
 type Content = Readonly<Record<string, unknown>>;
 
-/** Writes `lists/<name>.json` whole, with the schema by which editors complete it where that lies near. Returns its name. */
-export function writeListFile(session: Pick<Session, 'shell' | 'schemaFile'>, name: string, content: Content): string {
-  const file = `lists/${name}.json`;
-  const path = pathFrom(session, file);
-  const schema = relative(dirname(path), session.schemaFile).replaceAll('\\', '/');
-  const isNear = existsSync(session.schemaFile) && !schema.startsWith('../..');
-  const { $schema = isNear ? schema : undefined, ...rest } = content;
-  mkdirSync(dirname(path), { recursive: true });
-  writeFileSync(`${path}.new`, `${JSON.stringify({ $schema, ...rest }, null, 2)}\n`);
-  renameSync(`${path}.new`, path);
-  return file;
-}
-
-/** Writes the file, runs `work`, and puts the file back as it was if that fails. */
+/**
+ * Changes `lists/<name>.json`, which may be absent, and runs `work` with its name. Where `work` fails before it calls `commit`, the file is put
+ * back. Kind `failed` if it cannot be written.
+ */
 export async function withListFile<T>(
   session: Pick<Session, 'shell' | 'schemaFile'>,
   name: string,
   change: (content: Content) => Content,
-  work: (file: string) => Promise<T>,
+  work: (file: string, commit: () => void) => Promise<T>,
 ): Promise<T> {
-  const path = pathFrom(session, join('lists', `${name}.json`));
-  const before = existsSync(path) ? readFileSync(path, 'utf8') : null;
-  const file = writeListFile(session, name, change(before === null ? {} : (JSON.parse(before) as Content)));
+  const file = `lists/${name}.json`;
+  const path = pathFrom(session, file);
+  const before = readListFile(path);
+  write(path, textOf(session, path, change(before?.content ?? {})));
+  let isCommitted = false;
   try {
-    return await work(file);
+    return await work(file, () => {
+      isCommitted = true;
+    });
   } catch (error) {
+    if (isCommitted) throw error;
     if (before === null) rmSync(path);
-    else writeFileSync(path, before);
+    else write(path, before.text);
     throw error;
+  }
+}
+
+/** With the schema by which editors complete it, where that lies near. */
+function textOf({ schemaFile }: Pick<Session, 'schemaFile'>, path: string, content: Content): string {
+  const schema = relative(dirname(path), schemaFile).replaceAll('\\', '/');
+  const isNear = existsSync(schemaFile) && !schema.startsWith('../..');
+  const { $schema = isNear ? schema : undefined, ...rest } = content;
+  return `${JSON.stringify({ $schema, ...rest }, null, 2)}\n`;
+}
+
+function write(path: string, text: string): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    // Whatever the umask: a file that others may write is not used.
+    writeFileSync(`${path}.new`, text, { mode: 0o644 });
+    renameSync(`${path}.new`, path);
+  } catch (cause) {
+    throw new SluiceError('failed', `${path} cannot be written (${codeOf(cause)}).`, {
+      next: 'Nothing was changed. Change the file where it can be written, and start the program again.',
+      cause,
+    });
   }
 }

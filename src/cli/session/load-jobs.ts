@@ -17,6 +17,7 @@ import {
 import { childShape } from '../../engine/records/parse-record.ts';
 import { isSecretName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
+import { historyViewOf } from '../../warehouse/database/declared-table.ts';
 
 /** The jobs declared in `folder`, one per file; the file name is the resource. */
 export async function loadJobs(folder: URL): Promise<Map<string, Job>> {
@@ -47,9 +48,9 @@ export function withListFiles(jobs: ReadonlyMap<string, Job>, files: readonly Li
     if (file.declares === 'list') all.set(file.name, jobOf(file.file, file.list));
     else if (job) all.set(file.name, extendJob(file.name, job, file.more));
   }
-  const owners = new Map<string, string>();
+  const owners = new Map([['row_history', 'Sluice']]);
   for (const [name, { children }] of all)
-    for (const table of [name, ...Object.values(children).map(child => child.table)]) {
+    for (const table of [name, historyViewOf(name), ...Object.values(children).map(child => child.table)]) {
       const other = owners.get(table);
       if (other !== undefined)
         throw contradiction(all.get(name), `The tables of ${other} and ${name} are both called "${table}".`);
@@ -115,7 +116,9 @@ export function extendJob(name: string, job: Job, more: MoreFields): Job {
     const known = inner === undefined ? job.record.shape : outer in job.children ? childShape(job, outer) : undefined;
     if (known === undefined)
       throw contradiction(extended, `${file} adds fields to "${outer}", which is no list inside ${name}.`);
-    if ((inner ?? outer) in known) throw contradiction(extended, `${file} adds "${field}", which ${name} has already.`);
+    const columns = inner === undefined ? [] : ['line', job.children[outer]?.parent];
+    if ((inner ?? outer) in known || columns.includes(inner))
+      throw contradiction(extended, `${file} adds "${field}", which ${name} has already.`);
   }
   const children = Object.entries(more.children).map(([field, { fields }]) => [
     field,

@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
+import { readerOf } from '../../source/answers/field.ts';
 import { asList, isObject } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { ChildRow } from '../../warehouse/rows/write/child-rows.ts';
 import type { Row } from '../../warehouse/rows/write/row.ts';
-import { type Job, wholeRowOf } from '../job.ts';
+import { COLUMN_TYPES, type Job, wholeRowOf } from '../job.ts';
 import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
 import { compileRecord, type ReadRecord } from './compile-record.ts';
 import { createSecretFilter } from './drop-secrets.ts';
@@ -48,8 +49,8 @@ export function createRecordParser(
     items: new Map(children.map(child => [child.field, child.known])),
   });
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
-  const version = [...known].sort().join();
   const tolerated = new Set(job.tolerated);
+  const version = [...known, ...job.tolerated.map(path => `${path} ${typeOf(job, path)}`)].sort().join();
 
   return (given, readAt, listed = NONE, unknown = new Set()) => {
     const raw = dropSecrets(given);
@@ -136,6 +137,14 @@ export function childShape(job: Job, field: string): Record<string, unknown> {
   while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
   if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) return schema.element.shape;
   throw new Error(`The record's field "${field}" must be declared with list(z.object({...})).`);
+}
+
+/** The type of the column of a field, as `price` or `lines.price`, which a file may change. */
+function typeOf(job: Job, path: string): string | undefined {
+  const [outer = '', inner] = path.split('.');
+  const schema = inner === undefined ? job.record.shape[outer] : childShape(job, outer)[inner];
+  const reader = readerOf(schema as object);
+  return reader && COLUMN_TYPES.get(reader);
 }
 
 /** `lines.price` for `lines.0.price`. */

@@ -37,6 +37,7 @@ interface Stored {
   /** Types by name. */
   readonly columns: ReadonlyMap<string, string>;
   readonly indexed: readonly string[];
+  readonly isView: boolean;
   readonly fields: readonly StoredField[];
 }
 
@@ -52,7 +53,10 @@ export async function findLacking(
   if (lists.length === 0) return [];
   const names = lists.flatMap(({ name, children }) => [name, historyViewOf(name), ...children.map(each => each.name)]);
   const { rows } = await sql<Omit<Stored, 'columns'> & { columns: Record<string, string> | null }>`
-    select c.relname as name, (select coalesce(jsonb_agg(d), '[]') from sluice.declared_fields d where d.schema = ${schema} and d.table_name = c.relname) as fields, array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+    select c.relname as name, c.relkind = 'v' as "isView", (select coalesce(jsonb_agg(d), '[]') from sluice.declared_fields d
+        where d.schema = ${schema} and d.table_name = c.relname
+          and (d.child_table is null or to_regclass(format('%I.%I', d.schema, d.child_table)) is not null)) as fields,
+       array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
         where i.indrelid = c.oid and i.indpred is null) as indexed,
       (select jsonb_object_agg(a.attname, format_type(a.atttypid, a.atttypmod)) from pg_attribute a
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns
@@ -62,8 +66,15 @@ export async function findLacking(
     rows.map(row => [row.name, { ...row, columns: new Map(Object.entries(row.columns ?? {})) }]),
   );
   return lists.flatMap(list => {
+    // They are dropped before they are created anew.
+    const dropped = (stored.get(list.name)?.fields ?? [])
+      .filter(field => !isDeclared(field, list, list))
+      .map(({ child_table }) => child_table);
     const tables = [list, ...list.children]
-      .map(table => compare(table, stored.get(table.name), { schema, list }))
+      .map(table => {
+        const found = dropped.includes(table.name) ? undefined : stored.get(table.name);
+        return compare(table, found, { schema, list });
+      })
       .filter(
         ({ absent, ...lacks }) =>
           absent || [lacks.columns, lacks.indexed, lacks.undeclared].some(each => each.length > 0),
@@ -100,6 +111,10 @@ interface Place {
 
 function compare(table: Declared, stored: Stored | undefined, place: Place): LackingTable {
   if (!stored) return { table, absent: true, columns: table.columns, indexed: table.indexed, undeclared: [] };
+  if (stored.isView)
+    throw new SluiceError('configuration', `${place.schema}.${table.name} is a view, so no list can have this name.`, {
+      next: `Name the list or its table otherwise in ${place.list.file}.`,
+    });
   refuseOtherKey(table, stored, place);
   const undeclared = stored.fields.filter(field => isStored(field, stored) && !isDeclared(field, table, place.list));
   const isGone = (name: string) => undeclared.some(({ field }) => field === name);

@@ -124,7 +124,7 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
  * What the schema lacks. Without `putsBack`, throws the kind `configuration` where something is declared no more: a command that was started in
  * a folder without those files must not take columns away from a service.
  */
-async function findDeclared(
+export async function findDeclared(
   db: QueryExecutorProvider,
   { schema, lists, putsBack = false }: Pick<MigrationOptions, 'schema' | 'lists' | 'putsBack'>,
 ): Promise<Lacking[]> {

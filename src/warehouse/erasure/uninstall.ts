@@ -39,10 +39,12 @@ export async function findKept(db: Db, given: readonly string[], declared: reado
   const known = await columnOf(db, 'sources', 'schema');
   const schemas = [...new Set([...given, ...known])].sort();
   const webhooks = await columnOf(db, 'webhooks', 'url');
+  // Those of lists whose file was deleted.
+  const children = await columnOf(db, 'declared_fields', 'child_table');
   const { rows } = await sql<Omit<Kept, 'tables' | 'schemas' | 'webhooks'> & { tables: Relation[] }>`
     with recursive ours as materialized (
       select c.oid, n.nspname as schema, c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where ${isOurs(schemas, declared)}),
+      where ${isOurs(schemas, [...declared, ...children])}),
     reading as (
       select r.ev_class as oid from ours o
       join pg_depend d on d.refclassid = 'pg_class'::regclass and d.refobjid = o.oid and d.classid = 'pg_rewrite'::regclass

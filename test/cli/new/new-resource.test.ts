@@ -105,6 +105,22 @@ test('a list whose ids are texts is read whole', async () => {
   });
 });
 
+test('fields that are never stored are not declared', async () => {
+  const rows = [{ id: 1, name: 'A', password_hash: 'x', internal_note: 'y' }];
+  await withLists({ deals: rows }, async url => {
+    await withDatabase(async (database, own) => {
+      const cwd = emptyFolder();
+      const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_NEVER: 'internal_note' };
+      const { code, stdout } = await run(['new', 'resource', '/api/v2/deals'], { cwd, env });
+      expect([code, stdout]).toEqual([0, expect.stringContaining('Never stored: password_hash, internal_note.')]);
+      expect((await run(['sync', 'deals'], { cwd, env })).code).toBe(0);
+      expect((await database.query('select name, _extra from warehouse.deals')).rows).toEqual([
+        { name: 'A', _extra: null },
+      ]);
+    });
+  });
+});
+
 test('new resource says what is missing, and writes nothing', async () => {
   await withLists({ leads: LEADS }, async url => {
     await withDatabase(async (_database, own) => {

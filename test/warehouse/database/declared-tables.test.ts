@@ -321,6 +321,7 @@ const VALUES: Record<string, readonly unknown[]> = {
   ],
 };
 const KINDS = { text, decimal, integer, date };
+const ITEMS = `|| jsonb_build_object('items', (select coalesce(jsonb_agg(to_jsonb(i) order by i.line), '[]') from warehouse.lead_items i where i.lead_key = t._key))`;
 const declaration = fc.record(
   {
     project: fc.constantFrom('text', 'decimal'),
@@ -355,7 +356,7 @@ test('fields that a file adds, changes and drops in any order leave what a fresh
   };
   const empty = () =>
     database.query(
-      'drop function if exists warehouse.leads_as_of; drop view if exists warehouse.leads_history; drop table if exists warehouse.leads, warehouse.lead_items; delete from sluice.declared_fields',
+      'drop function if exists warehouse.leads_as_of; drop view if exists warehouse.leads_history; drop table if exists warehouse.leads, warehouse.lead_items; delete from sluice.declared_fields; delete from warehouse.row_history',
     );
   /** Each row as its table shows it; numbers as texts, since a column does not tell how its value was written. */
   const rows = async () => {
@@ -384,7 +385,14 @@ test('fields that a file adds, changes and drops in any order leave what a fresh
       await empty();
       await migrate(optionsOf(withFile({})));
       await fill();
-      for (const each of declarations) await migrate(optionsOf(read(each)));
+      for (const each of declarations) {
+        await migrate(optionsOf(read(each)));
+        // Versions of this moment, in whose types later ones must still be readable.
+        const items = each.items === undefined ? '' : ITEMS;
+        await database.query(`insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by)
+          select 'leads', _key, to_jsonb(t) ${items}, '2026-01-15', '2026-01-16', 'changed' from warehouse.leads t`);
+      }
+      await ask(database, 'select * from warehouse.leads_history');
       const last = declarations.at(-1) as (typeof declarations)[number];
       expect(await migrate(optionsOf(read(last)))).toEqual([]);
       const changed = await rows();
@@ -430,5 +438,67 @@ test('what no file declares any more is put back only where that was asked for',
       'warehouse/leads.made_at into _extra',
       'warehouse/leads.note',
     ]);
+  });
+});
+
+test('earlier versions keep what is put back, and a closed month keeps what it reads', async () => {
+  await withDatabase(async database => {
+    const optionsOf = (leads: Job) => optionsFor(database, { leads }, { putsBack: true });
+    await migrate(optionsOf(withFile({ note: text(), seen: date() }, { what: text() })));
+    await store(database, 'a', { other: 1 });
+    await database.query(`update warehouse.leads set note = 'x'`);
+    await database.query(`insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by)
+      values ('leads', 'a', '{"_key": "a", "note": "old", "_extra": {"more": 1}, "items": [{"line": 1, "what": "A", "_extra": null}]}', '2026-01-15', '2026-01-16', 'changed')`);
+    await migrate(optionsOf(withFile({ note: decimal(), seen: date() }, {})));
+    expect(
+      await ask(database, 'select note::text, _extra, items from warehouse.leads_history order by valid_to'),
+    ).toEqual([
+      { note: null, _extra: { more: 1, note: 'old' }, items: [{ line: 1, _extra: { what: 'A' } }] },
+      { note: null, _extra: { other: 1, note: 'x' }, items: [] },
+    ]);
+    await database.query(`with s as (insert into sluice.seals (source, month, sealed_at, digest) values ('main', '2025-03', now(), '') returning id)
+      insert into sluice.sealed_lists (seal_id, resource, schema, date_field, children, rows, sums, digest)
+      select id, 'leads', 'warehouse', 'seen', '[{"field": "items", "table": "lead_items", "parent": "lead_key"}]', 0, '{}', '' from s`);
+    for (const leads of [withFile({ note: text() }, {}), withFile({ note: text(), seen: date() })])
+      await expect(migrate(optionsOf(leads))).rejects.toThrow('belongs to closed months (2025-03)');
+    expect(await migrate(optionsOf(withFile({ seen: date() }, {})))).toEqual(['warehouse/leads.note into _extra']);
+  });
+});
+
+test('the table of a list inside follows its field and the column that names the row', async () => {
+  await withDatabase(async database => {
+    const given = (field: string, parent: string) => ({
+      ...withFile({}),
+      record: job({ [field]: list(z.object({ what: text() })) }).record,
+      children: { [field]: { table: 'lead_items', parent } },
+      tolerated: [`${field}.what`],
+    });
+    const optionsOf = (leads: Job) => optionsFor(database, { leads }, { putsBack: true });
+    await migrate(optionsOf(withFile({})));
+    await store(database, 'a', { items: [{ what: 'A' }], positions: [{ what: 'B' }] });
+    await migrate(optionsOf(given('items', 'lead_key')));
+    expect(await migrate(optionsOf(given('positions', 'lead')))).toEqual([
+      'warehouse/leads.items into _extra',
+      'warehouse/lead_items',
+    ]);
+    expect(await ask(database, 'select lead, what from warehouse.lead_items')).toEqual([{ lead: 'a', what: 'B' }]);
+    expect(await ask(database, 'select _extra from warehouse.leads')).toEqual([{ _extra: { items: [{ what: 'A' }] } }]);
+    await database.query('drop view warehouse.leads_history cascade; drop table warehouse.lead_items');
+    expect(await migrate(optionsOf(withFile({})))).toEqual(['warehouse/leads_history']);
+  });
+});
+
+test('for a closed month a value that became a column says the same', async () => {
+  await withDatabase(async database => {
+    const same = async (a: unknown, b: unknown) =>
+      (await ask(database, `select sluice.is_same('${JSON.stringify(a)}', '${JSON.stringify(b)}') as is`))[0]?.is;
+    expect(await same('2.50', 2.5)).toBe(true);
+    expect(await same({ a: ['1.0'] }, { a: [1] })).toBe(true);
+    expect(await same('2026-01-15T10:00:00Z', '2026-01-15T11:00:00+01:00')).toBe(true);
+    expect(await same('2.51', 2.5)).toBe(false);
+    expect(await same('007', '7')).toBe(false);
+    expect(await same('2026-01-15T10:00:00Z', '2026-01-15T10:00:00+01:00')).toBe(false);
+    expect(await same('2026-13-45T10:00:00Z', '2026-13-46T10:00:00Z')).toBe(false);
+    expect(await same('', 0)).toBe(false);
   });
 });
