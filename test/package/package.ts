@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -88,10 +88,24 @@ function firstAnswer(folder: string, file: string): void {
       if (command === commands.at(-1)) say(output.trimEnd());
     }
     say(`${total.toFixed(1).padStart(6)} s  from an empty folder to the first answer, ${commands.length} commands`);
+    ownList(folder);
     shell(folder, 'npx sluice stop-db');
   } finally {
     process.kill(-(sandbox.pid as number), 'SIGTERM');
   }
+}
+
+/** A list that a file of the folder declares, as the installed package reads it. */
+function ownList(folder: string): void {
+  const list = { path: '/api/v2/tickets', fields: { id: 'integer', status: 'text' } };
+  mkdirSync(join(folder, 'lists'));
+  writeFileSync(join(folder, 'lists/desk.json'), JSON.stringify(list));
+  shell(folder, 'npx sluice sync desk');
+  const same =
+    'select (select count(*) from desk) = (select count(*) from tickets) and count(status) > 0 as same from desk';
+  const answer = shell(folder, `npx sluice sql --format csv "${same}"`);
+  if (!/^(t|true)$/m.test(answer)) throw new Error(answer);
+  say('a list of its own, declared in lists/desk.json: as many rows as the source has');
 }
 
 /** What the command prints; throws with all of it if the command fails. */
