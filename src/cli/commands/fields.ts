@@ -8,7 +8,7 @@ import { count, plural } from '../../service/format.ts';
 import { parseJson } from '../../source/answers/json.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Declared, DeclaredTable } from '../../warehouse/database/declared-table.ts';
-import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
+import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { countFilled, readExtraFields, readExtraValues } from '../../warehouse/reports/extra-fields.ts';
 import { table } from '../output/table.ts';
 import { applyMigrations, hasBookkeeping, openMigrated, refusePending } from '../run/pending-migrations.ts';
@@ -268,7 +268,7 @@ async function underLocks<T>(
   const { name } = source;
   if (await isServiceRunning(database, name))
     throw new SluiceError('failed', `A service reads ${name}, so nothing was changed.`, { next: STOP });
-  const lock = await acquireSourceLock(database, name, 'fields', { waitMs: LOCK_WAIT_MS });
+  const lock = await acquireSourceLock(database, name, 'fields');
   const busy = `reading ${name}, so nothing was changed`;
   return underLock(lock, busy, () => underLocks(database, others, work), STOP);
 }

@@ -9,7 +9,7 @@ export function meaningOf(resource: string, { children }: Pick<Job, 'children'>,
   const table = parent === undefined ? resource : children[parent]?.table;
   const name = parent === undefined ? field : field.slice(parent.length + 1);
   const query = `select _extra->>'${visibleText(name.replaceAll("'", "''"))}' from ${table}`;
-  return `Kept in _extra: ${query}. To see it, and to give it a column: sluice fields ${resource}`;
+  return `Kept in _extra: ${query}. To give it a column: sluice fields ${resource}`;
 }
 
 const MOST_TOLD = 10;
