@@ -139,7 +139,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
     ['http'],
     ['sandbox.ts'],
   ],
-  'src/cli': [['session'], ['output'], ['run'], ['push'], ['commands'], ['program.ts']],
+  'src/cli': [['session'], ['output'], ['run'], ['lists', 'push'], ['commands'], ['program.ts']],
 };
 
 /** The only files of a layer that a room may import: the source's client, for one, must not see the store in Postgres. */

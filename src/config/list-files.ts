@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { didYouMean } from '../nearest-name.ts';
@@ -135,34 +135,26 @@ export function readListFiles(directory: string, known: (name: string) => boolea
   const files = namesIn(join(directory, LISTS_FOLDER), problems).flatMap(entry => {
     const file = `${LISTS_FOLDER}/${entry}`;
     const name = entry.replace(/\.json$/, '');
-    const report = (problem: string) => {
-      problems.push(`${file} ${problem}.`);
-      return undefined;
-    };
+    const report = reportTo(problems, file);
     if (!isListName(name)) {
       report('is not named after a list; expected at most 40 of a-z, 0-9 and _, such as lists/contracts.json');
       return [];
     }
-    const content = readContent(join(directory, file), report);
-    if (content === undefined) return [];
-    return parseFile({ name, file }, content, { isKnown: known(name), report }) ?? [];
+    const read = readContent(join(directory, file), report);
+    if (read === undefined) return [];
+    return parseFile({ name, file }, read.content, { isKnown: known(name), report }) ?? [];
   });
   if (problems.length > 0) throw wrongSettings(problems);
   return files;
 }
 
-/** The content of one of these files, and its text; null if it is absent. Throws the kind `configuration` if it cannot be used. */
-export function readListFile(
-  path: string,
-): { readonly content: Record<string, unknown>; readonly text: string } | null {
+/** One of these files; null if it is absent. Throws the kind `configuration` if it cannot be used. */
+export function readListFile(path: string): Read | null {
   if (!existsSync(path)) return null;
   const problems: string[] = [];
-  const content = readContent(path, problem => {
-    problems.push(`${path} ${problem}.`);
-    return undefined;
-  });
-  if (content === undefined) throw wrongSettings(problems);
-  return { content, text: readFileSync(path, 'utf8') };
+  const read = readContent(path, reportTo(problems, path));
+  if (read === undefined) throw wrongSettings(problems);
+  return read;
 }
 
 function namesIn(folder: string, problems: string[]): string[] {
@@ -177,10 +169,23 @@ function namesIn(folder: string, problems: string[]): string[] {
   }
 }
 
-/** Keeps the problem. */
+/** What a file holds: its text, without a byte order mark, and the object that it stands for. */
+interface Read {
+  readonly text: string;
+  readonly content: Record<string, unknown>;
+}
+
+/** Keeps a problem of the file. */
 type Report = (problem: string) => undefined;
 
-function readContent(path: string, report: Report): Record<string, unknown> | undefined {
+const reportTo =
+  (problems: string[], file: string): Report =>
+  problem => {
+    problems.push(`${file} ${problem}.`);
+    return undefined;
+  };
+
+function readContent(path: string, report: Report): Read | undefined {
   let text: string;
   try {
     const read = readSettingsFile(path);
@@ -191,7 +196,7 @@ function readContent(path: string, report: Report): Record<string, unknown> | un
   }
   try {
     const content: unknown = JSON.parse(text);
-    if (isRecord(content)) return content;
+    if (isRecord(content)) return { text, content };
   } catch (error) {
     return report(`is not valid JSON: ${(error as Error).message}`);
   }
@@ -224,7 +229,7 @@ function parseFile(
   return contradictions.length === 0 ? { name, file, declares: 'list', list } : undefined;
 }
 
-/** `fields.amount is "money"; expected a type (text, ...)`. */
+/** `has fields.amount money; expected a type (text, ...)`. */
 function describeIssue(issue: z.core.$ZodIssue, content: unknown, known: readonly string[]): string {
   const at = issue.path.join('.');
   if (issue.code === 'unrecognized_keys') {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { field } from '../source/answers/field.ts';
+import { field, readerOf } from '../source/answers/field.ts';
 import { dateText, decimalText, integer32Text, integerText, stampText } from '../source/answers/values.ts';
 import type { Sum } from '../warehouse/rows/stored-rows.ts';
 import { plainText, rowText } from './storable-text.ts';
@@ -185,8 +185,7 @@ export const timestamp = (description?: string) => field(stampText, description)
 export const wholeRow = () => WHOLE_ROW;
 const WHOLE_ROW = field(rowText, 'The row as received, as JSON.');
 
-/** The type of the column that holds all that a reader yields, exactly. */
-export const COLUMN_TYPES: ReadonlyMap<(value: unknown) => string | null, string> = new Map([
+const COLUMN_TYPES: ReadonlyMap<(value: unknown) => string | null, string> = new Map([
   [plainText, 'text'],
   [integerText, 'bigint'],
   [integer32Text, 'integer'],
@@ -195,6 +194,12 @@ export const COLUMN_TYPES: ReadonlyMap<(value: unknown) => string | null, string
   [stampText, 'timestamp with time zone'],
   [rowText, 'jsonb'],
 ]);
+
+/** The type of the column that holds all that a field yields, exactly; undefined for a schema that is none of these types. */
+export function columnTypeOf(schema: object): string | undefined {
+  const read = readerOf(schema);
+  return read && COLUMN_TYPES.get(read);
+}
 
 /** The field that holds the whole row, if there is one. */
 export const wholeRowOf = (job: Job): string | undefined =>

@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import { marksOf } from '../../src/cli/commands/forget.ts';
+import { sampleFields } from '../../src/cli/lists/sample-fields.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../../src/cli/output/query-formats.ts';
-import { sampleFields } from '../../src/cli/run/sample-fields.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
 import { lookOf, quoted } from '../../src/engine/deletion/rewrite.ts';
@@ -117,7 +117,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => conditionsIn(text, 't'),
     text => conditionsIn(`(t.a = '${text}'::text)`, 't'),
   ],
-  'cli/run/sample-fields.ts': [text => sampleFields([{ [text]: text, name: text }])],
+  'cli/lists/sample-fields.ts': [text => sampleFields([{ [text]: text, name: text }])],
   'service/query/csv.ts': [csv, csvSafe].map(
     create => (text: string) => create().write([{ name: 'amount', oid: 1700 }], [[text]]),
   ),

@@ -8,14 +8,13 @@ import { count, plural } from '../../service/format.ts';
 import { parseJson } from '../../source/answers/json.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Declared, DeclaredTable } from '../../warehouse/database/declared-table.ts';
-import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { countFilled, readExtraFields, readExtraValues } from '../../warehouse/reports/extra-fields.ts';
+import { changeFields, changeList } from '../lists/change-list.ts';
+import { sampleFields } from '../lists/sample-fields.ts';
 import { table } from '../output/table.ts';
-import { applyMigrations, hasBookkeeping, openMigrated, refusePending } from '../run/pending-migrations.ts';
-import { sampleFields } from '../run/sample-fields.ts';
-import { withListFile } from '../run/write-list-file.ts';
+import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
+import { fieldTypeOf } from '../session/load-jobs.ts';
 import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
-import { isServiceRunning, underLock } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice fields invoices                          what the source sends beyond the columns
 sluice fields add invoices project text
@@ -118,7 +117,7 @@ async function fieldsOf(
     shown.push({
       ...{ field: prefix + name, table: declared.name, total, file, unfit: unfitOf(name), examples: [] },
       rows: await countFilled(kysely, schema, declared.name, name),
-      type: typeOfColumn(type),
+      type: fieldTypeOf(type) ?? null,
     });
   const others = fields.filter(({ name }) => own.every(column => column.name !== name));
   return [
@@ -133,30 +132,6 @@ async function fieldsOf(
       };
     }),
   ];
-}
-
-const COLUMNS: Readonly<Record<string, FieldType>> = {
-  bigint: 'integer',
-  numeric: 'decimal',
-  'timestamp with time zone': 'timestamp',
-};
-const typeOfColumn = (type: string): FieldType => COLUMNS[type] ?? (type === 'date' ? 'date' : 'text');
-
-type Content = Readonly<Record<string, unknown>>;
-type Holder = {
-  readonly fields?: Content;
-  readonly children?: Readonly<Record<string, { readonly fields?: Content }>>;
-};
-
-/** The file's content with the fields changed among which this one stands. */
-function changeFields(content: Content, path: string, change: (fields: Content, name: string) => Content): Content {
-  const { fields = {}, children = {}, ...rest } = content as Holder;
-  const [outer = '', inner] = path.split('.');
-  if (inner === undefined)
-    return { ...rest, fields: change(fields, outer), ...(Object.keys(children).length > 0 ? { children } : {}) };
-  const { [outer]: child = {}, ...others } = children;
-  const changed = { ...child, fields: change(child.fields ?? {}, inner) };
-  return { ...rest, ...('fields' in content ? { fields } : {}), children: { ...others, [outer]: changed } };
 }
 
 async function addField(
@@ -184,7 +159,7 @@ async function addField(
       next: `To give it another type: sluice fields drop ${resource} ${field}, then add it again.`,
     });
   const declared = description === '' ? type : { type, description };
-  const add = (content: Content) => changeFields(content, field, (fields, name) => ({ ...fields, [name]: declared }));
+  const add = changeFields(field, (fields, name) => ({ ...fields, [name]: declared }));
   const { file, database, changed } = await changeList(session, resource, add, async (database, changed) => {
     for (const { schema } of session.settings.sources)
       await refuseUnfit(database, schema, place(changed, resource, field), type);
@@ -221,56 +196,14 @@ async function dropField(
           : `${job.listFile} declares ${job.tolerated.join(', ')}.`,
     });
   const { table: name, column } = place(session, resource, field);
-  const drop = (content: Content) =>
-    changeFields(content, field, fields =>
-      Object.fromEntries(Object.entries(fields).filter(([each]) => each !== column)),
-    );
+  const drop = changeFields(field, fields =>
+    Object.fromEntries(Object.entries(fields).filter(([each]) => each !== column)),
+  );
   const { file } = await changeList(session, resource, drop);
   terminal.show({ resource, field, table: name, file }, () =>
     [`${name}.${column} is no column any more; its values are in _extra.`, `  written: ${file}`].join('\n'),
   );
   return 0;
-}
-
-/**
- * Changes the file of a list and migrates the tables of all sources, while nobody reads them: a service goes on with the lists that it was
- * started with. What `check` throws, and a first migration that fails, leave the file as it was.
- */
-async function changeList(
-  session: Session,
-  resource: string,
-  change: (content: Content) => Content,
-  check: (database: Database, changed: Session) => Promise<void> = async () => undefined,
-) {
-  const { sources } = session.settings;
-  const database = await openMigrated(session);
-  return underLocks(database, sources, () =>
-    withListFile(session, resource, change, async (file, commit) => {
-      const changed = { ...session, jobs: await session.reloadJobs() };
-      await check(database, changed);
-      for (const { schema } of sources) {
-        await applyMigrations(changed, database, { schemas: [schema], putsBack: true });
-        commit();
-      }
-      return { file, database, changed };
-    }),
-  );
-}
-
-const STOP = 'Stop it and run this command again; or change the file in lists/ yourself, and start it again.';
-
-async function underLocks<T>(
-  database: Database,
-  [source, ...others]: Session['settings']['sources'],
-  work: () => Promise<T>,
-): Promise<T> {
-  if (source === undefined) return work();
-  const { name } = source;
-  if (await isServiceRunning(database, name))
-    throw new SluiceError('failed', `A service reads ${name}, so nothing was changed.`, { next: STOP });
-  const lock = await acquireSourceLock(database, name, 'fields');
-  const busy = `reading ${name}, so nothing was changed`;
-  return underLock(lock, busy, () => underLocks(database, others, work), STOP);
 }
 
 function refuseSource(command: Command): void {

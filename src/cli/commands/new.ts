@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { isListName, isPath } from '../../config/list-files.ts';
 import { isSecretName, plainName } from '../../engine/records/secret-names.ts';
 import { capitalized, isKind, SluiceError } from '../../errors.ts';
+import { withListFile } from '../lists/list-file.ts';
+import { sampleFields } from '../lists/sample-fields.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
-import { sampleFields } from '../run/sample-fields.ts';
 import { withClient } from '../run/source-client.ts';
-import { withListFile } from '../run/write-list-file.ts';
 import { type Cli, isOpen, newCommand, type Session } from '../session/session.ts';
 
 export function newResourceCommand(cli: Cli): Command {

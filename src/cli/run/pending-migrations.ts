@@ -4,7 +4,7 @@ import { MIGRATE } from '../../next-steps.ts';
 import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import {
-  findDeclared,
+  lackingIn,
   type MigrationOptions,
   migrate,
   pendingBookkeeping,
@@ -53,7 +53,7 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
 
 /** Kind `configuration` if the tables of the source were declared anew since this process began: it would write what they lack, or lack what they have. */
 export async function checkDeclared(session: Session, database: Database, { schema }: { readonly schema: string }) {
-  const lacking = await findDeclared(database.kysely, { schema, lists: declareTables(session.jobs) });
+  const lacking = await lackingIn(database.kysely, { schema, lists: declareTables(session.jobs) });
   if (!lacking.some(({ tables }) => tables.some(({ absent, columns }) => absent || columns.length > 0))) return;
   throw new SluiceError('configuration', `The tables of ${schema} were changed since this process was started.`, {
     next: 'Start it again with the files in lists/ as they are now.',

@@ -112,7 +112,7 @@ function logEvent(log: Log, event: LoopEvent): void {
   else log.info(facts, `${task.resource.name}: ${state}`);
 }
 
-/** Throws if every source is a different installation than before. If only some are, it logs them, and their runs fail. */
+/** Throws if no source may be read. If only some may not, it logs them, and their runs fail. */
 export async function checkSources(
   session: Session,
   database: Database,

@@ -1,8 +1,16 @@
 import { readdir } from 'node:fs/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import type { DeclaredField, FieldType, ListFile, MoreFields, OwnList } from '../../config/list-files.ts';
 import {
+  type DeclaredField,
+  FIELD_TYPES,
+  type FieldType,
+  type ListFile,
+  type MoreFields,
+  type OwnList,
+} from '../../config/list-files.ts';
+import {
+  columnTypeOf,
   date,
   decimal,
   defineJob,
@@ -72,6 +80,10 @@ const TYPES: Readonly<Record<FieldType, (description?: string) => z.ZodType>> = 
   timestamp,
   row: wholeRow,
 };
+
+/** The type of a field whose column has this one; undefined if a file declares none such. */
+export const fieldTypeOf = (column: string): FieldType | undefined =>
+  FIELD_TYPES.find(type => columnTypeOf(TYPES[type]()) === column);
 
 const shapeOf = (fields: Readonly<Record<string, DeclaredField>>): z.ZodRawShape =>
   Object.fromEntries(Object.entries(fields).map(([name, { type, description }]) => [name, TYPES[type](description)]));

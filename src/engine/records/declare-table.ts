@@ -4,7 +4,7 @@ import { readerOf } from '../../source/answers/field.ts';
 import { parseJson } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { DeclaredChild, DeclaredColumn, DeclaredTable } from '../../warehouse/database/declared-table.ts';
-import { COLUMN_TYPES, type Job } from '../job.ts';
+import { columnTypeOf, type Job } from '../job.ts';
 import { childShape, createRecordParser } from './parse-record.ts';
 
 /** The columns of Sluice's own. */
@@ -99,7 +99,7 @@ function columnOf(
   { table, field, path, job }: { table: string; field: string; path: string; job: Job },
 ): DeclaredColumn {
   const read = readerOf(schema);
-  const type = read && COLUMN_TYPES.get(read);
+  const type = columnTypeOf(schema);
   if (type === undefined) throw undeclared(table, field);
   return {
     name: field,

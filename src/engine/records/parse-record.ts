@@ -1,12 +1,11 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { readerOf } from '../../source/answers/field.ts';
 import { asList, isObject } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { ChildRow } from '../../warehouse/rows/write/child-rows.ts';
 import type { Row } from '../../warehouse/rows/write/row.ts';
-import { COLUMN_TYPES, type Job, wholeRowOf } from '../job.ts';
+import { columnTypeOf, type Job, wholeRowOf } from '../job.ts';
 import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
 import { compileRecord, type ReadRecord } from './compile-record.ts';
 import { createSecretFilter } from './drop-secrets.ts';
@@ -142,9 +141,7 @@ export function childShape(job: Job, field: string): Record<string, unknown> {
 /** The type of the column of a field, as `price` or `lines.price`, which a file may change. */
 function typeOf(job: Job, path: string): string | undefined {
   const [outer = '', inner] = path.split('.');
-  const schema = inner === undefined ? job.record.shape[outer] : childShape(job, outer)[inner];
-  const reader = readerOf(schema as object);
-  return reader && COLUMN_TYPES.get(reader);
+  return columnTypeOf((inner === undefined ? job.record.shape[outer] : childShape(job, outer)[inner]) as object);
 }
 
 /** `lines.price` for `lines.0.price`. */

@@ -100,7 +100,7 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
     const zone = client.escapeLiteral(timeZone);
     await client.query(`begin; set local time zone ${zone}`);
     try {
-      const lacking = await findDeclared(db, options);
+      const lacking = await lackingIn(db, options);
       const unread = await createLacking(db, schema, lacking);
       await client.query('commit');
       return { names: lacking.flatMap(each => namesOf(schema, each)), unread };
@@ -124,7 +124,7 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
  * What the schema lacks. Without `putsBack`, throws the kind `configuration` where something is declared no more: a command that was started in
  * a folder without those files must not take columns away from a service.
  */
-export async function findDeclared(
+export async function lackingIn(
   db: QueryExecutorProvider,
   { schema, lists, putsBack = false }: Pick<MigrationOptions, 'schema' | 'lists' | 'putsBack'>,
 ): Promise<Lacking[]> {
@@ -177,7 +177,7 @@ export async function pendingMigrations(options: MigrationOptions): Promise<stri
   for (const series of seriesOf(options)) pending.push(...(await stateOf(database, series)).pending);
   // The migrations create tables themselves.
   if (pending.length > 0) return pending;
-  return (await findDeclared(database.kysely, options)).flatMap(each => namesOf(schema, each));
+  return (await lackingIn(database.kysely, options)).flatMap(each => namesOf(schema, each));
 }
 
 /** The same for the bookkeeping alone, which all schemas share; null where Sluice never ran. */

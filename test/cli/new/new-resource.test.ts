@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { sampleFields } from '../../../src/cli/run/sample-fields.ts';
+import { sampleFields } from '../../../src/cli/lists/sample-fields.ts';
 import { withDatabase } from '../../support/database.ts';
 import { withLists } from '../lists/with-lists.ts';
 import { KEY, run, useBuild } from '../run-command.ts';

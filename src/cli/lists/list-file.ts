@@ -4,7 +4,8 @@ import { readListFile } from '../../config/list-files.ts';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { pathFrom, type Session } from '../session/session.ts';
 
-type Content = Readonly<Record<string, unknown>>;
+/** What such a file holds. */
+export type Content = Readonly<Record<string, unknown>>;
 
 /**
  * Changes `lists/<name>.json`, which may be absent, and runs `work` with its name. Where `work` fails before it calls `commit`, the file is put

@@ -1,5 +1,4 @@
-import type { FieldType } from '../../config/list-files.ts';
-import { isFieldName } from '../../config/list-files.ts';
+import { type FieldType, isFieldName } from '../../config/list-files.ts';
 import { isObject } from '../../source/answers/json.ts';
 import { BadValue, dateText, decimalText, integerText, stampText } from '../../source/answers/values.ts';
 
@@ -16,13 +15,11 @@ export function sampleFields(rows: readonly unknown[]) {
         else values.set(name, [value]);
       }
   const named = [...values].filter(([name]) => isFieldName(name));
+  const typed = named.map(([name, all]) => ({ name, type: typeOf(all), values: all }));
   return {
-    fields: named.flatMap(([name, all]) => {
-      const type = typeOf(all);
-      return type === null ? [] : [{ name, type, values: all }];
-    }),
+    fields: typed.flatMap(({ type, ...field }) => (type === null ? [] : [{ ...field, type }])),
     // Fields that hold lists or objects: they are kept in `_extra`.
-    nested: named.filter(([, all]) => typeOf(all) === null).map(([name]) => name),
+    nested: typed.flatMap(({ name, type }) => (type === null ? [name] : [])),
     // Names that no column can have.
     odd: [...values.keys()].filter(name => !isFieldName(name)),
   };
