@@ -37,7 +37,7 @@ export async function changeList(
   const database = await openMigrated(session);
   return underLocks(database, sources, () =>
     withListFile(session, resource, change, async (file, commit) => {
-      const changed = { ...session, jobs: await session.reloadJobs() };
+      const changed: Session = { ...session, jobs: await session.reloadJobs() };
       await check(database, changed);
       for (const { schema } of sources) {
         await applyMigrations(changed, database, { schemas: [schema], putsBack: true });
