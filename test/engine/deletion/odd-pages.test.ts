@@ -426,6 +426,17 @@ test('a source that shows no row of a page longer than its maximum is asked for 
   });
 });
 
+test('such a source is asked for shorter pages even if it hides all rows of the page that it shows without a limit', async () => {
+  const live = products(1, 50);
+  const places = () =>
+    products(1, 80)
+      .map(row => (row.id > 50 ? null : row))
+      .reverse();
+  await withProducts({ places, count: () => 80, mostShown: 100 }, async sync => {
+    for (let times = 0; times < 5; times++) expect(await sync()).toMatchObject({ stored: idsOf(live) });
+  });
+});
+
 test.each([80, null])(
   'a list whose pages are numbered from 0 is never complete without its first page (count: %s)',
   async count => {

@@ -493,6 +493,11 @@ const SEEDS: readonly Regression[] = [
     given: { variants: { order: 'updated-asc', 'limit-max': 'ignored', backdated: 'none', filters: 'ignored' } },
     was: 'a reading that was killed after its count had moved was complete once that was what it had been',
   },
+  {
+    seed: 1794,
+    given: { variants: { pages: 'thinned', 'long-pages': 'empty', cap: '500', 'no-rows': '404' } },
+    was: 'a list that shows no row of a long page, and hides all rows of its default page, was proven empty',
+  },
 ];
 
 /** Most failed before the simulation had other lists, so by default they play without them. */

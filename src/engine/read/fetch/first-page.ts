@@ -37,25 +37,29 @@ export async function fetchFirstPage(question: ListQuery, limit: number): Promis
 const SMALLER = [SMALL_PAGE, 20];
 
 /**
- * The first page of the whole list had no rows. It is believed once the list has none without page and limit, too. Otherwise the answer was wrong, or
- * the source shows no row of a page longer than it allows, or it hides all rows of this page, whose count says that others follow, or it counts its
- * pages from another number than 1.
+ * The first page of the whole list had no rows. It is believed once the list has none without page and limit, too, and no shorter page shows one
+ * of those that it counts. Otherwise the answer was wrong, or the source shows no row of a page longer than it allows, or it hides all rows of
+ * this page, whose count says that others follow, or it counts its pages from another number than 1.
  */
 async function unlessShownBare(question: ListQuery, { limit, meta, promised }: PageAnswer): Promise<PageAnswer> {
   const { job } = question.task.resource;
   const ask = (size: number, bare?: true) => fetchPage(question, { page: 1, limit: size, flexible: false, bare });
   // A source may insist on both.
   const insists = (error: unknown) => isRefusal(error) || isKind(error, 'absent');
-  let shown = await ask(limit, true).catch((error: unknown) => (insists(error) ? ask(limit) : Promise.reject(error)));
-  if (shown.rows.length === 0) return shown;
-  const first = keyIn(shown.rows[0], job.key);
-  for (const size of [limit, ...SMALLER.filter(each => each < limit)]) {
+  const bare = await ask(limit, true).catch((error: unknown) => (insists(error) ? ask(limit) : Promise.reject(error)));
+  const isBareEmpty = bare.rows.length === 0;
+  const pages = promised ?? meta?.totalPages ?? 1;
+  if (isBareEmpty && pages <= 1 && !meta?.totalRecords) return bare;
+  const first = keyIn(bare.rows[0], job.key);
+  let shown = bare;
+  const shorter = SMALLER.filter(size => size < limit);
+  for (const size of isBareEmpty ? shorter : [limit, ...shorter]) {
     shown = await replacing(question, shown, () => ask(size));
     // Others may have come before it meanwhile.
-    if (shown.rows.some(row => keyIn(row, job.key) === first))
+    if (isBareEmpty ? shown.rows.length > 0 : shown.rows.some(row => keyIn(row, job.key) === first))
       return size === limit ? shown : { ...shown, refused: 'more' };
   }
-  const pages = promised ?? meta?.totalPages ?? 1;
+  if (isBareEmpty) return { ...bare, requests: shown.requests };
   if (pages > 1) return replacing(question, shown, () => ask(limit));
   throw firstPageHidden(question.task.resource);
 }
