@@ -14,6 +14,7 @@ import { REGRESSIONS } from './suite/regressions.ts';
 /**
  * `npm run simulate -- --seeds 100 [--seed 1] [--variant paging=whole,..] [--faults drop] [--page-size 10] [--others products,users|all|none] [--at-once 2]
  * [--trace]`: plays the real engine against the sandbox and Postgres, with crashes, faults and changes that the seed decides.
+ * `--seed 8,20,21`: these alone.
  * `--questions`: people ask for answers of now after every other action of every seed.
  * `--put-back`: the clock of the database is put back during every action.
  * `--bad-days`: the source answers wrongly during every action but the first.
@@ -50,7 +51,8 @@ const given: Given = {
   ...(values.others ? { others: othersOf(values.others) } : {}),
   ...(values.faults ? { faults: faultOf(values.faults) } : {}),
 };
-const first = Number(values.seed);
+const seeds = values.seed.split(',').map(Number);
+const [first = 1] = seeds;
 const plays: { seed: number; given: Given }[] = playsOf();
 const begun = performance.now();
 const failed: number[] = [];
@@ -85,6 +87,7 @@ function playsOf(): { seed: number; given: Given }[] {
       ? Array.from({ length: Number(values.pairs) }, (_, index) => pairOf(createRandom(mix(first + index, 0x9a12))))
       : null;
   if (sets) return sets.map((variants, index) => ({ seed: first + index, given: { ...given, variants, only: true } }));
+  if (seeds.length > 1) return seeds.map(seed => ({ seed, given }));
   return Array.from({ length: Number(values.seeds) }, (_, index) => ({ seed: first + index, given }));
 }
 
