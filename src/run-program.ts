@@ -1,9 +1,10 @@
 import { type Command, CommanderError } from 'commander';
 import { createProgram } from './cli/program.ts';
-import { checkNever, checkRewriteLimits } from './cli/session/check-settings.ts';
+import { checkRewriteLimits } from './cli/session/check-settings.ts';
 import { loadJobs, withListFiles } from './cli/session/load-jobs.ts';
 import type { Cli, Session } from './cli/session/session.ts';
 import type { Shell } from './cli/session/shell.ts';
+import { checkMasks } from './cli/session/source-jobs.ts';
 import { createTerminal } from './cli/session/terminal.ts';
 import type { Config } from './config/config.ts';
 import { readListFiles } from './config/list-files.ts';
@@ -62,7 +63,7 @@ export function openProgram(shell: Shell, home: URL): Program {
         });
         terminal.hide(config.secrets);
         const check = async (read: Session['jobs']) => {
-          checkNever(config, read);
+          checkMasks(config, read);
           checkRewriteLimits(config, read);
           await checkSchedules(config, read);
           return read;

@@ -85,6 +85,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
       'src/cli/session/load-jobs.ts',
       'src/cli/session/session.ts',
       'src/cli/session/shell.ts',
+      'src/cli/session/source-jobs.ts',
       'src/cli/session/terminal.ts',
       'src/engine/job.ts',
       'service',

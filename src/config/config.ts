@@ -34,8 +34,6 @@ export function createSource(
     timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
     /** How far an answer may lag behind the source. */
     lagMs: data.SOURCE_LAG_SECONDS * SECOND,
-    /** Names of fields that are not stored, beside those that say that they hold a secret. */
-    never: data.SOURCE_NEVER,
     timeZone,
   };
   return Object.freeze({
@@ -47,6 +45,10 @@ export function createSource(
     settings: url && apiKey ? Object.freeze({ url, apiKey, ...how }) : null,
     ...limits,
     ...perResource,
+    /** Fields that are not stored, beside those whose names say that they hold a secret: `iban`, or `customers.phone` of one list. */
+    never: data.SOURCE_NEVER,
+    /** Fields of lists of which a hash is stored: `customers.email`. */
+    hash: data.SOURCE_HASH,
     scheduleTimeZone: data.SCHEDULE_TIMEZONE,
     /** What amounts are in, such as EUR; null if nobody said. */
     currency: data.SOURCE_CURRENCY ?? null,
@@ -76,6 +78,8 @@ export function createConfig(
     databaseUrl: data.DATABASE_URL ?? null,
     /** The login that may only read; null: none was given. */
     readerUrl: data.READER_DATABASE_URL ?? null,
+    /** The key of all hashes; null: none was given. */
+    hashKey: data.SLUICE_HASH_KEY ?? null,
     dataDir: data.SLUICE_DATA_DIR,
     host: data.SLUICE_HOST,
     port: data.SLUICE_PORT,

@@ -20,7 +20,8 @@ export const SOURCE_SHAPE = {
   SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
   SOURCE_LAG_SECONDS: wholeNumber(0, 3600).default(60),
   SOURCE_CURRENCY: checked('the three letters of a currency, such as EUR', text => /^[A-Z]{3}$/.test(text)).optional(),
-  SOURCE_NEVER: nameList('field names with commas between them, such as iban,date_of_birth').default([]),
+  SOURCE_NEVER: nameList('field names with commas between them, such as iban,customers.phone').default([]),
+  SOURCE_HASH: nameList('fields of lists with commas between them, such as customers.email,users.email').default([]),
   WAREHOUSE_SCHEMA: checked(
     'a schema name such as books_2: at most 40 of a-z, 0-9 and _, no leading digit, not sluice, graphile_worker, information_schema or pg_*',
     text => /^[a-z_][a-z0-9_]{0,39}$/.test(text) && !/^(pg_.*|sluice|graphile_worker|information_schema)$/.test(text),
@@ -51,6 +52,10 @@ export const SCHEMA = z.object({
   SLUICE_TOKEN: checked(
     'at least 16 characters without spaces, for example the output of: openssl rand -hex 24',
     text => /^[\x21-\x7e]{16,}$/.test(text),
+  ).optional(),
+  SLUICE_HASH_KEY: checked(
+    'at least 32 characters without spaces, for example the output of: openssl rand -hex 32',
+    text => /^[\x21-\x7e]{32,}$/.test(text),
   ).optional(),
   SLUICE_DRAIN_SECONDS: wholeNumber(0, 3600).default(30),
   ALERT_WEBHOOK_URL: checked(

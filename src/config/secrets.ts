@@ -2,7 +2,12 @@ import { modeCommand, type Texts, type Variables } from './environment.ts';
 import type { SettingName } from './schema.ts';
 
 /** Settings whose values are never shown. */
-const SECRETS: ReadonlySet<SettingName> = new Set(['SOURCE_API_KEY', 'SLUICE_TOKEN', 'ALERT_WEBHOOK_URL']);
+const SECRETS: ReadonlySet<SettingName> = new Set([
+  'SOURCE_API_KEY',
+  'SLUICE_TOKEN',
+  'SLUICE_HASH_KEY',
+  'ALERT_WEBHOOK_URL',
+]);
 /** URLs that may contain a key or a password: only their harmless part is shown. */
 const URLS: ReadonlySet<SettingName> = new Set(['SOURCE_URL', 'DATABASE_URL', 'READER_DATABASE_URL']);
 

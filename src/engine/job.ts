@@ -53,7 +53,17 @@ export interface Job {
    * quarantine.
    */
   readonly tolerated: readonly string[];
+  /**
+   * By field, one of a list inside as `lines.price`: what is stored instead of it. Names that the job does not declare are dropped at any depth.
+   * They are settings of a source.
+   */
+  readonly masks: Readonly<Record<string, Mask>>;
 }
+
+/** `never`: nothing is stored. `hash`: what `hash` makes of the field's text; `keyMark` tells its key from others. */
+export type Mask =
+  | { readonly rule: 'never' }
+  | { readonly rule: 'hash'; readonly keyMark: string; readonly hash: (text: string) => string };
 
 /** `table` holds one row per list item: (`parent`, `line` from 1, the item's fields, `_extra`). */
 export interface Child {
@@ -140,6 +150,7 @@ export function defineJob(
         | 'rewriteShares'
         | 'listFile'
         | 'tolerated'
+        | 'masks'
       >
     >,
 ): Job {
@@ -156,6 +167,7 @@ export function defineJob(
     rewriteShares: {},
     listFile: null,
     tolerated: [],
+    masks: {},
     ...declaration,
   };
 }
@@ -211,6 +223,27 @@ export const mayBeAbsent = (job: Job): boolean =>
 
 /** A list of records, kept as child rows (see `children`). */
 export const list = (item: z.ZodObject) => z.array(item).nullable().optional();
+
+/** The fields of the items of one of its lists. */
+export function childShape({ record }: Job, field: string): Readonly<Record<string, unknown>> {
+  let schema: unknown = record.shape[field];
+  while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
+  if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) return schema.element.shape;
+  throw new Error(`The record's field "${field}" must be declared with list(z.object({...})).`);
+}
+
+/** Its declared fields with a column, those of a list inside as `lines.price`. */
+export const fieldPaths = (job: Job): string[] =>
+  Object.keys(job.record.shape).flatMap(field =>
+    field in job.children ? Object.keys(childShape(job, field)).map(inner => `${field}.${inner}`) : [field],
+  );
+
+/** The schema of one of them; undefined for none. */
+export function fieldAt(job: Job, path: string): object | undefined {
+  const [outer = '', inner] = path.split('.');
+  if (inner === undefined) return job.record.shape[outer];
+  return outer in job.children ? (childShape(job, outer)[inner] as object | undefined) : undefined;
+}
 
 /** The declared fields of a record, without its key. */
 export const fieldsBesideKey = ({ record, key }: Job): string[] =>

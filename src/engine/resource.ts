@@ -66,7 +66,6 @@ export interface ResourceOptions {
   readonly job: Job;
   readonly schema: string;
   readonly lagMs?: number;
-  readonly never?: readonly string[];
 }
 
 export async function openResource(db: Db, options: ResourceOptions): Promise<Resource> {
@@ -77,15 +76,15 @@ export async function openResource(db: Db, options: ResourceOptions): Promise<Re
 
 /** A list of which nothing is known yet. */
 export function createResource(options: ResourceOptions): Resource {
-  const { source, name, job, schema, lagMs = 0, never = [] } = options;
+  const { source, name, job, schema, lagMs = 0 } = options;
   const table = tableIn(schema, declareTable(name, job));
   return {
     source,
     name,
     job,
     table,
-    declarationDigest: digestOfDeclaration(job, table, never),
-    parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table), never }),
+    declarationDigest: digestOfDeclaration(job, table),
+    parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table) }),
     dates: slicingOf(job, 'date'),
     lagMs,
     profile: UNKNOWN,

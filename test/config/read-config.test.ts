@@ -22,6 +22,7 @@ test('without any setting, the documented defaults apply', () => {
     host: '127.0.0.1',
     port: 8080,
     token: null,
+    hashKey: null,
     drainMs: 30_000,
     alertWebhookUrl: null,
     retention: { requests: 7, runs: 90, slots: 90, quarantine: 30, history: null, pushes: null },
@@ -37,7 +38,6 @@ test('without any setting, the documented defaults apply', () => {
     concurrency: 4,
     timeoutMs: 30_000,
     lagMs: 60_000,
-    never: [],
     timeZone: 'UTC',
   });
 });

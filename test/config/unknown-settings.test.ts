@@ -15,7 +15,7 @@ test('a misspelt setting is refused with the nearest name, in the environment an
   expect(all).toContain('WAREHOUSE_SHCEMA is not a setting; did you mean WAREHOUSE_SCHEMA?');
   expect(all).toContain('SLUICE_RATE_LIMIT is not a setting; did you mean SOURCE_RATE_LIMIT?');
   expect(all).toContain(
-    'SLUICE_FOO is not a setting; expected one of SLUICE_DATA_DIR, SLUICE_HOST, SLUICE_PORT, SLUICE_TOKEN, SLUICE_DRAIN_SECONDS',
+    'SLUICE_FOO is not a setting; expected one of SLUICE_DATA_DIR, SLUICE_HOST, SLUICE_PORT, SLUICE_TOKEN, SLUICE_HASH_KEY, SLUICE_DRAIN_SECONDS',
   );
   expect(all).toContain('SCHEDULE_invoices is not a setting;');
   // A resource that does not exist, as before.

@@ -34,7 +34,7 @@ async function begin(session: Session, path: string): Promise<0> {
     );
   const rows = await readPage(session, name, path);
   const { fields, nested, odd } = sampleFields(rows);
-  const dropped = new Set(session.settings.single.settings?.never.map(plainName));
+  const dropped = new Set(session.settings.single.never.map(plainName));
   const isDropped = (field: string) => isSecretName(field) || dropped.has(plainName(field));
   const declared = declare(
     path,

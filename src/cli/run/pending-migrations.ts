@@ -3,6 +3,8 @@ import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
 import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import type { DeclaredTable } from '../../warehouse/database/declared-table.ts';
+import type { Lacking } from '../../warehouse/database/find-lacking.ts';
 import {
   lackingIn,
   type MigrationOptions,
@@ -11,6 +13,7 @@ import {
   pendingMigrations,
 } from '../../warehouse/database/migrate.ts';
 import type { Session, Warehouse } from '../session/session.ts';
+import { jobsOf } from '../session/source-jobs.ts';
 
 /** Opens the warehouse as its owner, with its tables up to date. */
 export async function openMigrated(session: Session): Promise<Warehouse> {
@@ -39,11 +42,11 @@ export async function applyMigrations(
 }
 
 function optionsFor(session: Session, database: Database, schema: string): MigrationOptions {
-  const { command, clock, draining, jobs, log, migrations, settings, terminal } = session;
+  const { command, clock, draining, log, migrations, settings, terminal } = session;
   return {
     ...migrations,
     ...{ database, schema, clock },
-    lists: declareTables(jobs),
+    lists: listsOf(session, schema),
     timeZone: settings.sources.find(source => source.schema === schema)?.timeZone ?? 'UTC',
     // The first signal, in a service too: a migration that waits for another process has not begun.
     signal: draining,
@@ -51,10 +54,18 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
   };
 }
 
+/** The tables of a schema, as the settings of its source want them. */
+function listsOf({ jobs, settings: { sources, hashKey } }: Session, schema: string): DeclaredTable[] {
+  const source = sources.find(each => each.schema === schema);
+  return declareTables(source ? jobsOf(source, jobs, hashKey) : jobs);
+}
+
 /** Kind `configuration` if the tables of the source were declared anew since this process began: it would write what they lack, or lack what they have. */
 export async function checkDeclared(session: Session, database: Database, { schema }: { readonly schema: string }) {
-  const lacking = await lackingIn(database.kysely, { schema, lists: declareTables(session.jobs) });
-  if (!lacking.some(({ tables }) => tables.some(({ absent, columns }) => absent || columns.length > 0))) return;
+  const lacking = await lackingIn(database.kysely, { schema, lists: listsOf(session, schema) });
+  const isLacking = ({ tables, masks }: Lacking) =>
+    masks.length > 0 || tables.some(({ absent, columns }) => absent || columns.length > 0);
+  if (!lacking.some(isLacking)) return;
   throw new SluiceError('configuration', `The tables of ${schema} were changed since this process was started.`, {
     next: 'Start it again with the files in lists/ as they are now.',
   });

@@ -1,7 +1,5 @@
 import { withAnySignal } from '../../any-signal.ts';
 import type { Budget } from '../../budget/budget.ts';
-import type { SourceConfig } from '../../config/config.ts';
-import type { Job } from '../../engine/job.ts';
 import type { LoopEvent, Serves } from '../../engine/run/engine.ts';
 import { runLoop } from '../../engine/run/loop.ts';
 import { openEngine } from '../../engine/run/open-engine.ts';
@@ -9,6 +7,7 @@ import { isKind, SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../warehouse/database/source-lock.ts';
 import type { OpenSource, Session } from '../session/session.ts';
+import { jobsOf } from '../session/source-jobs.ts';
 import { agendaRules, openLedger } from '../session/source-settings.ts';
 
 /** Short beside the time that an answer takes, and long enough for several of a source without a limit. */
@@ -45,7 +44,7 @@ export async function readSource(
       retention: session.settings.retention,
       refusal: (await findRefusal?.()) ?? null,
       ...source.settings,
-      jobs: jobsOf(source, session.jobs),
+      jobs: jobsOf(source, session.jobs, session.settings.hashKey),
       source: source.name,
       schema: source.schema,
       gatherMs: GATHER_MS,
@@ -67,15 +66,6 @@ export async function readSource(
   }
   return true;
 }
-
-/** The jobs, with history and limits of rewrites as the settings say. */
-const jobsOf = ({ history, rewriteLimits }: SourceConfig, jobs: ReadonlyMap<string, Job>): ReadonlyMap<string, Job> =>
-  new Map(
-    [...jobs].map(([name, job]) => {
-      const rewriteShares = { ...job.rewriteShares, ...rewriteLimits[name] };
-      return [name, { ...job, history: history[name] ?? job.history, rewriteShares }];
-    }),
-  );
 
 /**
  * Caps the pool at this process's share of Postgres's connections and returns how many sources it may read at once. A process

@@ -1,29 +1,12 @@
 import type { Config, SourceConfig } from '../../config/config.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { fieldsBesideKey, type Job } from '../../engine/job.ts';
-import { childShape } from '../../engine/records/parse-record.ts';
-import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, listed } from '../../service/format.ts';
 import type { Queryable } from '../../warehouse/database/database.ts';
 import { plainHostOf } from '../../warehouse/database/pool.ts';
 import { findPowers, POWERS_NEXT } from '../../warehouse/reports/server.ts';
 import type { OpenSource } from './session.ts';
-
-/** Throws the kind `configuration` if a field that must not be stored has a column: it would be stored. */
-export function checkNever({ sources }: Pick<Config, 'sources'>, jobs: ReadonlyMap<string, Job>): void {
-  for (const { name: source, settings } of sources) {
-    for (const field of settings?.never ?? []) {
-      const resources = [...jobs].filter(([, job]) => columnsOf(job).has(plainName(field))).map(([name]) => name);
-      if (resources.length === 0) continue;
-      throw new SluiceError(
-        'configuration',
-        `SOURCE_NEVER (never in the sources file) of the source ${source} names "${field}", which is a column of ${resources.join(', ')}.`,
-        { next: 'Name only fields without a column of their own. Nothing was started.' },
-      );
-    }
-  }
-}
 
 /** Throws the kind `configuration` if a limit of rewrites is set for a column that its list does not have. */
 export function checkRewriteLimits({ sources }: Pick<Config, 'sources'>, jobs: ReadonlyMap<string, Job>): void {
@@ -39,11 +22,6 @@ export function checkRewriteLimits({ sources }: Pick<Config, 'sources'>, jobs: R
         { next: `Expected: ${known.join(', ')}. Nothing was started.` },
       );
     }
-}
-
-function columnsOf(job: Job): ReadonlySet<string> {
-  const children = Object.keys(job.children).flatMap(field => Object.keys(childShape(job, field)));
-  return new Set([...Object.keys(job.record.shape), ...children].map(plainName));
 }
 
 /** Which file decides where the keys are sent: one sentence for each, none for addresses that the environment sets. */

@@ -10,6 +10,7 @@ import {
   type OwnList,
 } from '../../config/list-files.ts';
 import {
+  childShape,
   columnTypeOf,
   date,
   decimal,
@@ -22,7 +23,6 @@ import {
   wholeRow,
   wholeRowOf,
 } from '../../engine/job.ts';
-import { childShape } from '../../engine/records/parse-record.ts';
 import { isSecretName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
 import { historyViewOf } from '../../warehouse/database/declared-table.ts';

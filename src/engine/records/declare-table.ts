@@ -1,11 +1,18 @@
 import type { z } from 'zod';
 import { SluiceError } from '../../errors.ts';
+import { changeJson } from '../../source/answers/exact-json.ts';
 import { readerOf } from '../../source/answers/field.ts';
 import { parseJson } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
-import type { DeclaredChild, DeclaredColumn, DeclaredTable } from '../../warehouse/database/declared-table.ts';
-import { columnTypeOf, type Job } from '../job.ts';
-import { childShape, createRecordParser } from './parse-record.ts';
+import type {
+  DeclaredChild,
+  DeclaredColumn,
+  DeclaredMask,
+  DeclaredTable,
+} from '../../warehouse/database/declared-table.ts';
+import { childShape, columnTypeOf, type Job, type Mask } from '../job.ts';
+import { createMask } from './mask-fields.ts';
+import { createRecordParser } from './parse-record.ts';
 
 /** The columns of Sluice's own. */
 const KEY = own(
@@ -62,8 +69,35 @@ export function declareTable(name: string, job: Job): DeclaredTable {
     indexed: [...new Set([keyField, ...sliced, '_synced_at'])],
     children: Object.keys(children).map(field => declareChild(name, job, field, key)),
     history: job.history,
+    masks: masksOf(job),
+    maskJson: (row, masks, inside) => maskJson(row, createMask(withMasks(job, masks)), inside),
   };
 }
+
+const masksOf = ({ masks }: Job): DeclaredMask[] =>
+  Object.entries(masks).map(([field, mask]) => ({
+    field,
+    rule: mask.rule,
+    keyMark: mask.rule === 'hash' ? mask.keyMark : null,
+  }));
+
+/** The job with these of its masks only, or with nothing stored instead of a hash. */
+const withMasks = (job: Job, masks: readonly Pick<DeclaredMask, 'field' | 'rule'>[]): Job => ({
+  ...job,
+  never: [],
+  masks: Object.fromEntries(
+    masks.map(({ field, rule }) => [field, rule === 'hash' ? (job.masks[field] ?? NEVER) : NEVER]),
+  ),
+});
+
+const NEVER: Mask = { rule: 'never' };
+
+const maskJson = (text: string, mask: (row: unknown) => unknown, inside: string | undefined): string | undefined =>
+  changeJson(text, value => {
+    if (inside === undefined) return mask(value);
+    const row = { [inside]: [value] };
+    return (mask(row) as typeof row)[inside]?.[0];
+  });
 
 function declareChild(list: string, job: Job, field: string, key: DeclaredColumn): DeclaredChild {
   const { table: name, parent, description = '' } = job.children[field] as Job['children'][string];

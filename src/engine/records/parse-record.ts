@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { asList, isObject } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { ChildRow } from '../../warehouse/rows/write/child-rows.ts';
 import type { Row } from '../../warehouse/rows/write/row.ts';
-import { columnTypeOf, type Job, wholeRowOf } from '../job.ts';
+import { childShape, columnTypeOf, fieldAt, type Job, wholeRowOf } from '../job.ts';
 import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
 import { compileRecord, type ReadRecord } from './compile-record.ts';
-import { createSecretFilter } from './drop-secrets.ts';
+import { createMask } from './mask-fields.ts';
 
 /** Stands in `_extra` beside the unknown fields: how many characters were removed or replaced, by field. */
 const CLEANED = '(cleaned)';
@@ -28,13 +28,9 @@ export type RecordParser = (
 
 /**
  * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
- * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal. Secrets, and the fields that `never` or the job
- * names, are dropped first.
+ * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal. What must not be stored is dropped or hashed first.
  */
-export function createRecordParser(
-  job: Job,
-  options: { hashed: boolean; contentKeyed: boolean; never?: readonly string[] },
-): RecordParser {
+export function createRecordParser(job: Job, options: { hashed: boolean; contentKeyed: boolean }): RecordParser {
   const whole = wholeRowOf(job);
   const read = compileRecord(job);
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
@@ -43,16 +39,15 @@ export function createRecordParser(
     prefix: `${field}.`,
     known: new Set(Object.keys(childShape(job, field))),
   }));
-  const dropSecrets = createSecretFilter([...job.never, ...(options.never ?? [])], {
-    own: new Set(Object.keys(job.record.shape)),
-    items: new Map(children.map(child => [child.field, child.known])),
-  });
+  const mask = createMask(job);
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const tolerated = new Set(job.tolerated);
-  const version = [...known, ...job.tolerated.map(path => `${path} ${typeOf(job, path)}`)].sort().join();
+  const version = [...known, ...job.tolerated.map(path => `${path} ${columnTypeOf(fieldAt(job, path) as object)}`)]
+    .sort()
+    .join();
 
   return (given, readAt, listed = NONE, unknown = new Set()) => {
-    const raw = dropSecrets(given);
+    const raw = mask(given);
     if (!isObject(raw)) return { bad: badRecord(job, raw, { '(record)': 'expected an object' }) };
     const record = whole === undefined ? withLists(raw, children) : { [job.key]: raw[job.key], [whole]: raw };
     let fitting = read?.(record) ?? checkRecord(job, record);
@@ -129,20 +124,6 @@ const sorted = (values: Record<string, string | null>) =>
   Object.keys(values)
     .sort()
     .map(name => [name, values[name]]);
-
-/** The field names of one child's items. */
-export function childShape(job: Job, field: string): Record<string, unknown> {
-  let schema: unknown = job.record.shape[field];
-  while (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) schema = schema.unwrap();
-  if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) return schema.element.shape;
-  throw new Error(`The record's field "${field}" must be declared with list(z.object({...})).`);
-}
-
-/** The type of the column of a field, as `price` or `lines.price`, which a file may change. */
-function typeOf(job: Job, path: string): string | undefined {
-  const [outer = '', inner] = path.split('.');
-  return columnTypeOf((inner === undefined ? job.record.shape[outer] : childShape(job, outer)[inner]) as object);
-}
 
 /** `lines.price` for `lines.0.price`. */
 const fieldOf = (path: string): string => path.replace(/\.\d+\./, '.');

@@ -18,8 +18,6 @@ export interface EngineOptions
   readonly schema: string;
   /** How far an answer may lag behind the source, in milliseconds. */
   readonly lagMs: number;
-  /** Names of fields that are not stored, beside those that say that they hold a secret. Default: none. */
-  readonly never?: readonly string[];
   /** Jobs by resource name. */
   readonly jobs: ReadonlyMap<string, Job>;
   readonly budget: Budget;
@@ -29,9 +27,9 @@ export interface EngineOptions
 
 /** Opens everything that a source's loop needs. What is known of its lists, the loop reads under the source's lock. */
 export async function openEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
-  const { url, apiKey, auth, timeoutMs, schema, lagMs, never = [], jobs, budget, noWait, ...engine } = options;
+  const { url, apiKey, auth, timeoutMs, schema, lagMs, jobs, budget, noWait, ...engine } = options;
   const { source, database, clock, log, concurrency, windowMs, onEvent } = engine;
-  const resources = [...jobs].map(([name, job]) => createResource({ source, name, job, schema, lagMs, never }));
+  const resources = [...jobs].map(([name, job]) => createResource({ source, name, job, schema, lagMs }));
   const waiting = createWaiting(clock);
   const seenTime = createSeenTime();
   const counted = watchGrants(budget, seenTime);

@@ -1,8 +1,7 @@
 import { DAY } from '../../clock.ts';
 import { meaningOf } from '../../engine/changes/drift-notice.ts';
-import type { Job } from '../../engine/job.ts';
+import { childShape, type Job } from '../../engine/job.ts';
 import { allNews, type FieldNews, parseDrift } from '../../engine/profile/field-drift.ts';
-import { childShape } from '../../engine/records/parse-record.ts';
 import type { Trait } from '../../warehouse/ledgers/traits.ts';
 import { moment } from '../format.ts';
 

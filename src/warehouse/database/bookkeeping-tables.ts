@@ -81,6 +81,15 @@ export const BOOKKEEPING_TABLES = {
     child_table: 'text null',
     parent: 'text null',
   },
+  'sluice.masks': {
+    schema: 'text',
+    resource: 'text',
+    field: 'text',
+    rule: 'text in never|hash',
+    key_mark: 'text null',
+    counts: 'jsonb',
+    masked_at: 'timestamp with time zone',
+  },
   'sluice.erasures': {
     id: 'bigint identity',
     source: 'text',

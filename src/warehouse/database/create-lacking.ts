@@ -5,15 +5,22 @@ import type { Declared, DeclaredTable } from './declared-table.ts';
 import { fillFromExtra } from './fill-from-extra.ts';
 import type { Lacking, LackingTable } from './find-lacking.ts';
 import { forgetList } from './forget-list.ts';
+import { type MaskedRows, maskStored, recordMasks } from './mask-stored.ts';
 import { putBack } from './put-back.ts';
 
 /**
  * Creates what a schema lacks, in the caller's transaction, whose search path is the schema. A new column of a stored table, and a new
- * table of children, take their values from `_extra`. Returns how many values the job cannot read there, by `table.field`.
+ * table of children, take their values from `_extra`. Returns how many values the job cannot read there, by `table.field`, and the rows that
+ * were masked, by table.
  */
-export async function createLacking(db: Db, schema: string, lacking: readonly Lacking[]): Promise<Map<string, number>> {
+export async function createLacking(
+  db: Db,
+  schema: string,
+  lacking: readonly Lacking[],
+): Promise<{ unread: ReadonlyMap<string, number>; masked: readonly MaskedRows[] }> {
   const unread = new Map<string, number>();
-  for (const { list, tables, view } of lacking) {
+  const masked: MaskedRows[] = [];
+  for (const { list, tables, view, masks, unmasked } of lacking) {
     const isPutBack = tables.some(({ undeclared }) => undeclared.length > 0);
     if (isPutBack) await putBack(db, list, tables);
     for (const table of tables) await create(db, table);
@@ -31,8 +38,12 @@ export async function createLacking(db: Db, schema: string, lacking: readonly La
     const children = list.children.map(({ field, name, parent }) => ({ field, table: name, parent }));
     if (view || isPutBack) await createHistoryView(db, list.name, ...children);
     await recordFields(db, schema, list);
+    const isNew = lacked(list)?.absent === true;
+    const counts = isNew || masks.length === 0 ? {} : await maskStored(db, schema, list, masks);
+    masked.push(counts);
+    await recordMasks(db, schema, list, { masks, unmasked, counts });
   }
-  return unread;
+  return { unread, masked };
 }
 
 /** What files in `lists/` declare of the list, in place of what was recorded. */

@@ -5,6 +5,25 @@ export interface DeclaredTable extends Declared {
   readonly children: readonly DeclaredChild[];
   /** Earlier versions of changed rows are kept. */
   readonly history: boolean;
+  readonly masks: readonly DeclaredMask[];
+  /**
+   * A stored row as JSON, with its lists by their fields, under these of its masks; undefined where nothing changes. `inside`: it is an item of
+   * that list. Throws a `SyntaxError` on text that is not JSON.
+   */
+  readonly maskJson: (
+    row: string,
+    masks: readonly Pick<DeclaredMask, 'field' | 'rule'>[],
+    inside?: string,
+  ) => string | undefined;
+}
+
+/** A field of which nothing is stored, or a hash. */
+export interface DeclaredMask {
+  /** A column, one of a child table as `items.note`, or the name of fields without a column, at any depth. */
+  readonly field: string;
+  readonly rule: 'never' | 'hash';
+  /** Tells the key of the hashes from others; null for `never`. */
+  readonly keyMark: string | null;
 }
 
 /** Lists inside a row, which become rows of their own. */

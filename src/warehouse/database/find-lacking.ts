@@ -1,7 +1,13 @@
 import { type QueryExecutorProvider, sql } from 'kysely';
 import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
-import { type Declared, type DeclaredColumn, type DeclaredTable, historyViewOf } from './declared-table.ts';
+import {
+  type Declared,
+  type DeclaredColumn,
+  type DeclaredMask,
+  type DeclaredTable,
+  historyViewOf,
+} from './declared-table.ts';
 
 /** What a schema lacks of one list that a job declares. */
 export interface Lacking {
@@ -10,6 +16,10 @@ export interface Lacking {
   readonly tables: readonly LackingTable[];
   /** The history view is absent or lacks a column. */
   readonly view: boolean;
+  /** What is stored of these fields is not masked yet. */
+  readonly masks: readonly DeclaredMask[];
+  /** Fields that were masked, and are to be stored as they come again. */
+  readonly unmasked: readonly DeclaredMask[];
 }
 
 export interface LackingTable {
@@ -39,6 +49,8 @@ interface Stored {
   readonly indexed: readonly string[];
   readonly isView: boolean;
   readonly fields: readonly StoredField[];
+  /** Of the list, where the table is its own. */
+  readonly masks: readonly DeclaredMask[];
 }
 
 /**
@@ -56,7 +68,9 @@ export async function findLacking(
     select c.relname as name, c.relkind = 'v' as "isView", (select coalesce(jsonb_agg(d), '[]') from sluice.declared_fields d
         where d.schema = ${schema} and d.table_name = c.relname
           and (d.child_table is null or to_regclass(format('%I.%I', d.schema, d.child_table)) is not null)) as fields,
-       array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+      (select coalesce(jsonb_agg(jsonb_build_object('field', m.field, 'rule', m.rule, 'keyMark', m.key_mark)), '[]') from sluice.masks m
+        where m.schema = ${schema} and m.resource = c.relname) as masks,
+      array(select a.attname::text from pg_index i join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
         where i.indrelid = c.oid and i.indpred is null) as indexed,
       (select jsonb_object_agg(a.attname, format_type(a.atttypid, a.atttypmod)) from pg_attribute a
         where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped) as columns
@@ -82,15 +96,22 @@ export async function findLacking(
     const shown = stored.get(historyViewOf(list.name))?.columns;
     const fields = list.columns.filter(({ read }) => read).map(({ name }) => name);
     const view = [...fields, ...list.children.map(({ field }) => field)].some(name => !shown?.has(name));
-    return tables.length > 0 || view ? [{ list, tables, view }] : [];
+    const known = stored.get(list.name)?.masks ?? [];
+    const masks = list.masks.filter(mask => !known.some(each => isSameMask(each, mask)));
+    const unmasked = known.filter(({ field }) => list.masks.every(each => each.field !== field));
+    const isLacking = tables.length > 0 || view || masks.length > 0 || unmasked.length > 0;
+    return isLacking ? [{ list, tables, view, masks, unmasked }] : [];
   });
 }
 
+const isSameMask = (one: DeclaredMask, other: DeclaredMask): boolean =>
+  one.field === other.field && one.rule === other.rule && one.keyMark === other.keyMark;
+
 /**
  * The names of what is lacking: `warehouse/leads`, `warehouse/leads.due_date`, `warehouse/leads(due_date)` for an index, `warehouse/leads_history`;
- * of what is put back: `warehouse/leads.due_date into _extra`.
+ * of what is put back: `warehouse/leads.due_date into _extra`; of what is masked: `warehouse/leads.phone erased`, and no longer: `stored again`.
  */
-export function namesOf(schema: string, { list, tables, view }: Lacking): string[] {
+export function namesOf(schema: string, { list, tables, view, masks, unmasked }: Lacking): string[] {
   const names = tables.flatMap(({ table: { name }, absent, columns, indexed, undeclared }) =>
     absent
       ? [name]
@@ -100,6 +121,10 @@ export function namesOf(schema: string, { list, tables, view }: Lacking): string
           ...indexed.map(column => `${name}(${column})`),
         ],
   );
+  const isNew = tables.some(({ table, absent }) => table === list && absent);
+  if (!isNew)
+    names.push(...masks.map(({ field, rule }) => `${list.name}.${field} ${rule === 'hash' ? 'hashed' : 'erased'}`));
+  names.push(...unmasked.map(({ field }) => `${list.name}.${field} stored again`));
   if (view && names.length === 0) names.push(historyViewOf(list.name));
   return names.map(name => `${schema}/${name}`);
 }

@@ -28,3 +28,10 @@ export async function forgetList(tx: Db, sources: RawBuilder<string>, resource: 
     .where('resource', '=', resource)
     .execute();
 }
+
+/** What runs, orders and incidents say of examples. SQL: a condition on each of these tables. */
+export async function forgetExamples(tx: Db, here: RawBuilder<unknown>): Promise<void> {
+  for (const [table, column] of Object.entries({ runs: 'reason', orders: 'reason', incidents: 'message' }))
+    await sql`update ${sql.id('sluice', table)} set ${sql.id(column)} = regexp_replace(${sql.id(column)}, 'Examples: .*', '(Examples erased.)')
+      where ${here} and ${sql.id(column)} like '%Examples: %'`.execute(tx);
+}

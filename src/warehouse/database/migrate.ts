@@ -101,9 +101,9 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
     await client.query(`begin; set local time zone ${zone}`);
     try {
       const lacking = await lackingIn(db, options);
-      const unread = await createLacking(db, schema, lacking);
+      const created = await createLacking(db, schema, lacking);
       await client.query('commit');
-      return { names: lacking.flatMap(each => namesOf(schema, each)), unread };
+      return { names: lacking.flatMap(each => namesOf(schema, each)), ...created };
     } catch (error) {
       await client.query('rollback');
       return { error };
@@ -111,6 +111,8 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
   };
   const done = await untilUnlocked(client, schema, options, create);
   if ('error' in done) throw explainFailure(done.error, database.place, `Creating what the jobs declare in ${schema}`);
+  for (const [table, rows] of done.masked.flatMap(Object.entries<number>))
+    onNotice?.(`${rows === 1 ? '1 row' : `${rows} rows`} of ${table} masked.`);
   for (const [field, count] of done.unread)
     onNotice?.(
       count === 1
@@ -135,7 +137,9 @@ export async function lackingIn(
     ),
   );
   const [first] = gone;
-  if (first === undefined || putsBack) return lacking;
+  if (putsBack) return lacking;
+  refuseUnmasked(schema, lacking);
+  if (first === undefined) return lacking;
   const names = gone.map(({ name }) => name).join(', ');
   throw new SluiceError(
     'configuration',
@@ -143,6 +147,18 @@ export async function lackingIn(
     {
       next: `To put the values back into _extra: ${MIGRATE}. Otherwise restore the file, or run the command in the folder that has it.`,
     },
+  );
+}
+
+/** A command that was started without the setting must not store again what a service keeps from being stored. */
+function refuseUnmasked(schema: string, lacking: readonly Lacking[]): void {
+  const fields = lacking.flatMap(({ list, unmasked }) => unmasked.map(({ field }) => `${list.name}.${field}`));
+  if (fields.length === 0) return;
+  const are = fields.length === 1 ? 'is' : 'are';
+  throw new SluiceError(
+    'configuration',
+    `${fields.join(', ')} of ${schema} ${are} not to be stored as ${fields.length === 1 ? 'it comes' : 'they come'}, but SOURCE_NEVER and SOURCE_HASH of this process do not say so. Nothing was changed.`,
+    { next: `Set them as before. To store what comes from now on: ${MIGRATE}.` },
   );
 }
 

@@ -65,8 +65,8 @@ async function refuseSealed(db: Db, list: DeclaredTable, tables: readonly Lackin
   if (months !== '') throw refused(list, `belongs to closed months (${months})`, 'Declare it again.');
 }
 
-/** What is held, lost or told of fields that have no column any more. */
-async function forgetFields(db: Db, { name }: DeclaredTable, fields: readonly string[]): Promise<void> {
+/** Forgets what is held, lost or told of these fields. The search path is the schema. */
+export async function forgetFields(db: Db, { name }: DeclaredTable, fields: readonly string[]): Promise<void> {
   const sources = sql<string>`(select source from sluice.sources where schema = current_schema())`;
   for (const table of ['sluice.held', 'sluice.losses', 'sluice.rewrites'] as const)
     await db

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { type RawBuilder, sql } from 'kysely';
 import { sliceText } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
+import { forgetExamples } from '../database/forget-list.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import { eraseSealed } from '../rows/seals.ts';
@@ -47,20 +48,17 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
   if (sealed > 0) counts['sluice.sealed_rows'] = sealed;
   // Their keys may be a run of ids that holds it.
   await sql`delete from sluice.answers where ${here}`.execute(tx);
-  await forgetExamples(tx, place, key);
+  await forgetExamplesOf(tx, place, key);
   return counts;
 }
 
 /** Values of the row that a rewrite gave as examples, in its row and in what runs, orders and incidents said of it. */
-async function forgetExamples(tx: Db, { source, resource }: Place, key: string): Promise<void> {
+async function forgetExamplesOf(tx: Db, { source, resource }: Place, key: string): Promise<void> {
   const here = sql`source = ${source} and resource = ${resource}`;
   const { numAffectedRows } = await sql`update sluice.rewrites set examples = (
       select coalesce(jsonb_agg(e), '[]') from jsonb_array_elements(examples) e where e->>'key' <> ${key})
     where ${here} and examples @> cast(${JSON.stringify([{ key }])} as jsonb)`.execute(tx);
-  if (!numAffectedRows) return;
-  for (const [table, column] of Object.entries({ runs: 'reason', orders: 'reason', incidents: 'message' }))
-    await sql`update ${sql.id('sluice', table)} set ${sql.id(column)} = regexp_replace(${sql.id(column)}, 'Examples: .*', '(Examples erased.)')
-      where ${here} and ${sql.id(column)} like '%Examples: %'`.execute(tx);
+  if (numAffectedRows) await forgetExamples(tx, here);
 }
 
 /** Readings under way begin again, since they may have seen the row; purposes, positions and reports no longer name it. */

@@ -25,7 +25,10 @@ const opaque = defineJob({
   never: ['internalNote'],
 });
 const parser = (of = job, never: readonly string[] = []) =>
-  createRecordParser(of, { hashed: true, contentKeyed: true, never });
+  createRecordParser(
+    { ...of, masks: Object.fromEntries(never.map(name => [name, { rule: 'never' }] as const)) },
+    { hashed: true, contentKeyed: true },
+  );
 const parse = (raw: unknown, of = job) => parser(of)(raw, readAt);
 
 /** Spellings in every place where a record can hold a field. */

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import type { Database } from '../../src/warehouse/database/database.ts';
+import { withDatabase } from '../support/database.ts';
+import { withLists } from './lists/with-lists.ts';
+import { type Ended, KEY, run, useBuild } from './run-command.ts';
+
+useBuild();
+
+const HASH_KEY = '0123456789abcdef0123456789abcdef';
+const RULES = {
+  SOURCE_NEVER: 'customers.phone, iban, invoices.items.description',
+  SOURCE_HASH: 'customers.email,users.email',
+  SLUICE_HASH_KEY: HASH_KEY,
+};
+
+interface Customer {
+  id: unknown;
+  account: string;
+  phone: string | null;
+  email: string | null;
+  more?: unknown;
+}
+
+interface Given {
+  readonly customers: Customer[];
+  readonly database: Database;
+  readonly sluice: (args: string, more?: Readonly<Record<string, string>>) => Promise<Ended>;
+  /** The tables in which a value stands. */
+  readonly placesOf: (text: string) => Promise<string[]>;
+}
+
+async function withPeople(fn: (given: Given) => Promise<void>): Promise<void> {
+  const customers: Customer[] = [
+    { id: 1, account: 'Ann', phone: 'planted-1', email: 'ann@planted.example', more: { IBAN: 'planted-2', n: 1.5 } },
+    { id: 2, account: 'Bob', phone: null, email: '' },
+    { id: 'x', account: 'Eve', phone: 'planted-3', email: 'eve@planted.example' },
+  ];
+  const lists = {
+    customers,
+    users: [{ id: 5, name: 'Ann', email: 'ann@planted.example' }],
+    invoices: [
+      { id: 7, date: '2026-01-15', amount: '10.50', items: [{ description: 'planted-4', qty: 2, iban: 'planted-5' }] },
+    ],
+  };
+  await withLists(lists as never, async url => {
+    await withDatabase(async (database, own) => {
+      const env = { SOURCE_URL: url, SOURCE_API_KEY: KEY, DATABASE_URL: own.url, SOURCE_LAG_SECONDS: '0' };
+      const sluice = (args: string, more = {}) => run(args.split(' '), { env: { ...env, ...more } });
+      await sluice('sync customers users invoices');
+      Object.assign(customers[0] as Customer, { phone: 'planted-6' });
+      await sluice('sync customers');
+      const placesOf = async (text: string) => {
+        const { rows } = await database.query<{ name: string }>(
+          `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('warehouse', 'sluice') order by 1`,
+        );
+        const places: string[] = [];
+        for (const { name } of rows) {
+          const found = await database.query(`select from ${name} t where position($1 in t::text) > 0 limit 1`, [text]);
+          if (found.rows.length > 0) places.push(name);
+        }
+        return places;
+      };
+      await fn({ customers, database, sluice, placesOf });
+    });
+  });
+}
+
+const ask = async (database: Database, query: string) => (await database.query(query)).rows;
+const JOINED = `select u.id::int, c.account, c.phone from warehouse.users u join warehouse.customers c using (email) where c.email <> ''`;
+const STORED = `select id::int, account, phone, length(email) as email, _extra from warehouse.customers order by id`;
+
+test('what must not be stored leaves every table at the next start, and hashes join', async () => {
+  await withPeople(async ({ database, sluice, placesOf }) => {
+    expect(await placesOf('planted')).toEqual([
+      'sluice.quarantine',
+      'warehouse.customers',
+      'warehouse.invoice_items',
+      'warehouse.row_history',
+      'warehouse.users',
+    ]);
+    const { stdout } = await sluice('migrate --dry-run', RULES);
+    for (const name of [
+      'customers.phone erased',
+      'customers.email hashed',
+      'users.email hashed',
+      'invoices.items.description erased',
+    ])
+      expect(stdout).toContain(`warehouse/${name}`);
+    expect(await placesOf('planted-6')).toHaveLength(1);
+
+    const { stderr } = await sluice('migrate', RULES);
+    expect(stderr).toContain('1 row of warehouse.customers masked.');
+    expect(await placesOf('planted')).toEqual([]);
+    expect(await ask(database, STORED)).toEqual([
+      { id: 1, account: 'Ann', phone: null, email: 64, _extra: { more: { n: 1.5 } } },
+      { id: 2, account: 'Bob', phone: null, email: 0, _extra: null },
+    ]);
+    expect(
+      await ask(database, `select (row->'amount')::text from warehouse.row_history where resource = 'invoices'`),
+    ).toEqual([]);
+    expect(await ask(database, JOINED)).toEqual([{ id: 5, account: 'Ann', phone: null }]);
+    expect(
+      await ask(database, `select rule, counts from sluice.masks where resource = 'customers' and field = 'phone'`),
+    ).toEqual([
+      { rule: 'never', counts: { 'warehouse.customers': 1, 'warehouse.row_history': 1, 'sluice.quarantine': 1 } },
+    ]);
+  });
+});
+
+test('what is read afterwards is as it was masked, and the record in quarantine, too', async () => {
+  await withPeople(async ({ customers, database, sluice, placesOf }) => {
+    await sluice('migrate', RULES);
+    const before = await ask(database, STORED);
+    Object.assign(customers[1] as Customer, { account: 'Bobby', phone: 'planted-7' });
+    expect((await sluice('sync customers users invoices', RULES)).stdout).toMatch(/^customers +0 +1 /m);
+    expect(await placesOf('planted')).toEqual([]);
+    expect(await ask(database, STORED)).toEqual([before[0], { ...before[1], account: 'Bobby' }]);
+    expect(await ask(database, JOINED)).toHaveLength(1);
+    const status = (await sluice('status --json', RULES)).json();
+    expect(JSON.stringify(status)).not.toContain('planted');
+  });
+});
+
+test('a process without the setting stores nothing; migrate lifts it', async () => {
+  await withPeople(async ({ database, sluice, placesOf }) => {
+    await sluice('migrate', RULES);
+    const refused = await sluice('sync customers');
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('customers.phone')]);
+    expect(await placesOf('planted')).toEqual([]);
+    expect((await sluice('migrate --dry-run')).stdout).toContain('warehouse/customers.phone stored again');
+    await sluice('migrate');
+    await sluice('sync customers users');
+    expect(await ask(database, JOINED)).toEqual([{ id: 5, account: 'Ann', phone: 'planted-6' }]);
+  });
+});
+
+test('with another key, hashes are made anew from what is read', async () => {
+  await withPeople(async ({ database, sluice }) => {
+    const hashes =
+      'select distinct email from warehouse.users union select email from warehouse.customers where id = 1';
+    await sluice('migrate', RULES);
+    const [before] = await ask(database, hashes);
+    const other = { ...RULES, SLUICE_HASH_KEY: HASH_KEY.toUpperCase() };
+    await sluice('migrate', other);
+    expect(await ask(database, hashes)).toEqual([{ email: null }]);
+    await sluice('sync customers users', other);
+    const after = await ask(database, hashes);
+    expect([after.length, after[0]?.email]).toEqual([1, expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect(after[0]).not.toEqual(before);
+  });
+});
+
+test('records whose values are not stored cannot be pushed', async () => {
+  await withPeople(async ({ sluice }) => {
+    const refused = await sluice('push customers nothing.csv', RULES);
+    expect(refused.code).not.toBe(0);
+  });
+});
