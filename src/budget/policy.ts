@@ -42,7 +42,7 @@ export const reserveOf = (capacity: number): number => Math.min(Math.ceil(capaci
 /**
  * How many requests a lane is granted, or what it waits for. Live may use all that is free. The other lanes leave the reserve to live;
  * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`. `kept` requests stay free in
- * any case. TAKE in `ledger/ledger.ts` is the same rule in SQL; `test/budget/same-policy.test.ts` compares them.
+ * any case. `takeAfter` in `ledger/ledger.ts` is the same rule in SQL; `test/budget/same-policy.test.ts` compares them.
  */
 export function decide(facts: Facts, lane: Lane, want: number, kept = 0): Decision {
   const decision = decideByOwn(facts, lane, want, kept);

@@ -16,7 +16,7 @@ export interface RowClaims {
   readonly denied?: boolean;
   /** Readings of its slice that lacked it, where that is known. */
   readonly readings?: number | undefined;
-  /** The list of its watched value, or the newest end, was not read since it went missing, and may show it. */
+  /** The list of its watched value, or the newest end, was not read since it went missing, and may show it; or the list's count may be it. */
   readonly unread?: boolean;
 }
 

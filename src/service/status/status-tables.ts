@@ -3,7 +3,7 @@ import { count, durationText, moment } from '../format.ts';
 import { proofText } from './condition.ts';
 import type { FullState, ResourceState } from './source-state.ts';
 
-/** A table that the command draws as text and the page as HTML. */
+/** A table that a command draws as text, or a page as HTML. */
 export interface StatusTable {
   readonly head: readonly string[];
   /** Columns that hold numbers. */

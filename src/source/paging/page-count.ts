@@ -1,4 +1,4 @@
-/** The readable fields of a list answer's `meta`. `totalPages` only with `totalRecords`: pages alone do not show that rows slipped from one to another. */
+/** The readable fields of a list answer's `meta`; an answer without any is not counted. `totalPages` only with `totalRecords`: pages alone do not show that rows slipped from one to another. */
 export interface Meta {
   currentPage?: number;
   totalPages?: number;
