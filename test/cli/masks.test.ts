@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { withDatabase } from '../support/database.ts';
 import { withLists } from './lists/with-lists.ts';
@@ -151,8 +154,22 @@ test('with another key, hashes are made anew from what is read', async () => {
 });
 
 test('records whose values are not stored cannot be pushed', async () => {
+  await withPeople(async ({ database, sluice }) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'sluice-push-')), 'new.csv');
+    onTestFinished(() => rmSync(dirname(file), { recursive: true }));
+    writeFileSync(file, 'account,phone\nZoe,planted-8\n');
+    const refused = await sluice(`push customers ${file}`, RULES);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('customers cannot be pushed')]);
+    expect(await ask(database, 'select from sluice.push_items')).toEqual([]);
+  });
+});
+
+test('fields tells what is masked, and gives no column to what is never stored', async () => {
   await withPeople(async ({ sluice }) => {
-    const refused = await sluice('push customers nothing.csv', RULES);
-    expect(refused.code).not.toBe(0);
+    await sluice('migrate', RULES);
+    const { stdout } = await sluice('fields customers', RULES);
+    expect(stdout).toContain('Never stored: phone, iban.\nStored as hashes: email.');
+    const refused = await sluice('fields add customers iban text', RULES);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('SOURCE_NEVER names iban')]);
   });
 });

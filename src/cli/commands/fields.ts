@@ -1,13 +1,15 @@
 import type { Command } from 'commander';
+import type { SourceConfig } from '../../config/config.ts';
 import { FIELD_TYPES, type FieldType, isFieldName } from '../../config/list-files.ts';
 import type { Job } from '../../engine/job.ts';
 import { declareTable } from '../../engine/records/declare-table.ts';
+import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import { count, plural } from '../../service/format.ts';
 import { parseJson } from '../../source/answers/json.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { Declared, DeclaredTable } from '../../warehouse/database/declared-table.ts';
+import type { Declared, DeclaredMask, DeclaredTable } from '../../warehouse/database/declared-table.ts';
 import { countFilled, readExtraFields, readExtraValues } from '../../warehouse/reports/extra-fields.ts';
 import { changeFields, changeList } from '../lists/change-list.ts';
 import { sampleFields } from '../lists/sample-fields.ts';
@@ -15,6 +17,7 @@ import { table } from '../output/table.ts';
 import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
 import { fieldTypeOf } from '../session/load-jobs.ts';
 import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
+import { jobsOf } from '../session/source-jobs.ts';
 
 const EXAMPLES = `sluice fields invoices                          what the source sends beyond the columns
 sluice fields add invoices project text
@@ -75,11 +78,15 @@ async function showFields(session: Session, resource: string): Promise<0> {
   if (isStored)
     for (const [each, prefix] of tablesOf(list))
       fields.push(...(await fieldsOf(database, schema, each, { prefix, file: job.listFile })));
-  terminal.show({ resource, fields }, () => {
+  const masks = masksOf(session, settings.single, resource);
+  terminal.show({ resource, fields, masks }, () => {
     if (fields.length === 0)
-      return isStored
-        ? `The source sends no fields of ${resource} beyond the columns.`
-        : `Nothing of ${resource} is stored yet: sluice sync ${resource}`;
+      return [
+        isStored
+          ? `The source sends no fields of ${resource} beyond the columns.`
+          : `Nothing of ${resource} is stored yet: sluice sync ${resource}`,
+        ...maskLines(masks),
+      ].join('\n');
     const rows = fields.map(({ field, rows, total, type, examples, file, unfit }) => [
       field,
       `${count(rows)} of ${count(total)}`,
@@ -90,10 +97,29 @@ async function showFields(session: Session, resource: string): Promise<0> {
     const first = fields.find(({ file, type }) => file === null && type !== null);
     return [
       table(terminal.colors, ['field', 'rows', 'type', 'examples', 'kept in'], rows, { right: [1] }),
+      ...(masks.length > 0 ? ['', ...maskLines(masks)] : []),
       ...(first ? ['', `To give one a column: sluice fields add ${resource} ${first.field} ${first.type}`] : []),
     ].join('\n');
   });
   return 0;
+}
+
+type Masked = Pick<DeclaredMask, 'field' | 'rule'>;
+
+const masksOf = ({ jobs, settings }: Session, source: SourceConfig, resource: string): Masked[] =>
+  Object.entries(jobsOf(source, jobs, settings.hashKey).get(resource)?.masks ?? {}).map(([field, { rule }]) => ({
+    field,
+    rule,
+  }));
+
+function maskLines(masks: readonly Masked[]): string[] {
+  const named = (rule: Masked['rule']) =>
+    masks
+      .filter(mask => mask.rule === rule)
+      .map(({ field }) => field)
+      .join(', ');
+  const [never, hash] = [named('never'), named('hash')];
+  return [...(never ? [`Never stored: ${never}.`] : []), ...(hash ? [`Stored as hashes: ${hash}.`] : [])];
 }
 
 /** The table of a list and those of the lists inside, with how their fields are called. */
@@ -157,6 +183,11 @@ async function addField(
   if (job.tolerated.includes(field))
     throw new SluiceError('usage', `${job.listFile} declares ${resource}.${field} already.`, {
       next: `To give it another type: sluice fields drop ${resource} ${field}, then add it again.`,
+    });
+  const isDropped = ({ field: masked, rule }: Masked) => rule === 'never' && plainName(masked) === plainName(field);
+  if (session.settings.sources.some(source => masksOf(session, source, resource).some(isDropped)))
+    throw new SluiceError('usage', `SOURCE_NEVER names ${field}, so its column would stay empty.`, {
+      next: 'Take it out of SOURCE_NEVER first.',
     });
   const declared = description === '' ? type : { type, description };
   const add = changeFields(field, (fields, name) => ({ ...fields, [name]: declared }));

@@ -1,9 +1,17 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { withAnySignal } from '../../any-signal.ts';
+import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
-import { checkLines, groupRequests, type Line, type Problem, PUSH_TARGETS } from '../../push/targets.ts';
+import {
+  checkLines,
+  groupRequests,
+  type Line,
+  type Problem,
+  PUSH_TARGETS,
+  type PushTarget,
+} from '../../push/targets.ts';
 import { count, plural } from '../../service/format.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { knownStates, type PushState } from '../../warehouse/pushes/pushes.ts';
@@ -20,6 +28,7 @@ import {
   type Session,
   wholeNumber,
 } from '../session/session.ts';
+import { jobsOf } from '../session/source-jobs.ts';
 import { recognise, underLock } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
 
@@ -48,6 +57,7 @@ async function push(session: Session, name: string, path: string, options: Optio
     });
   const { settings, terminal } = session;
   const source = settings.single as OpenSource;
+  refuseMasked(session, source, name, target);
   const { lines, problems } = checkLines(target, readLines(pathFrom(session, path), target));
   if (problems.length > 0) return showProblems(terminal, basename(path), name, lines.length, problems);
   if (lines.length === 0)
@@ -67,6 +77,22 @@ async function push(session: Session, name: string, path: string, options: Optio
         showPushed(terminal, await sendLines({ ...sending, session: { ...session, signal } })),
       ),
     'Wait until it has finished or stop it, then run this command again.',
+  );
+}
+
+/** The books keep each line, and recognise its row by its values. */
+function refuseMasked({ jobs, settings }: Session, source: OpenSource, name: string, { body }: PushTarget): void {
+  const masks = Object.keys(jobsOf(source, jobs, settings.hashKey).get(name)?.masks ?? {});
+  const bare = source.never.filter(text => !text.includes('.'));
+  const fields = Object.keys(body.shape).map(plainName);
+  const masked = new Set(
+    [...masks, ...bare].filter(field => fields.includes(plainName(field.split('.')[0] as string))),
+  );
+  if (masked.size === 0) return;
+  throw new SluiceError(
+    'configuration',
+    `${name} cannot be pushed: SOURCE_NEVER and SOURCE_HASH keep ${[...masked].join(', ')} from being stored.`,
+    { next: 'Create the records at the source itself.' },
   );
 }
 

@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { HOUR, SECOND } from '../../clock.ts';
 import { isAffordable, rereadCost } from '../../engine/agenda/affordable.ts';
-import type { Job } from '../../engine/job.ts';
 import { openResource, type Resource, refreshResources } from '../../engine/resource.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import type { ReadBack } from '../../push/reconcile.ts';
@@ -15,7 +14,6 @@ import { endPush, readItems, startPush } from '../../warehouse/pushes/pushes.ts'
 import { createWaitNote } from '../output/progress.ts';
 import { readEach } from '../run/complete-orders.ts';
 import type { OpenSource, Session } from '../session/session.ts';
-import { jobsOf } from '../session/source-jobs.ts';
 import { openLedger } from '../session/source-settings.ts';
 
 /** The lines of a file, checked. */
@@ -32,26 +30,14 @@ export interface Sending {
 
 const LINE_EVERY_MS = 2 * SECOND;
 
-/** A line is recognised by its values, and they must not be stored either. */
-function refuseMasked(name: string, { masks }: Job, { body }: PushTarget): void {
-  const masked = Object.keys(masks).filter(field => (field.split('.')[0] as string) in body.shape);
-  if (masked.length === 0) return;
-  throw new SluiceError(
-    'configuration',
-    `${name} cannot be pushed: SOURCE_NEVER and SOURCE_HASH keep ${masked.join(', ')} from being stored.`,
-    { next: 'Create the records at the source itself.' },
-  );
-}
-
 /** Sends the lines that are not created yet, and returns the outcome of each line. The caller holds the push's lock. */
 export async function sendLines(sending: Sending) {
   const { session, database, source, name, target, path, lines, options } = sending;
   const file = basename(path);
-  const { clock, jobs, log, settings, signal, terminal } = session;
+  const { clock, jobs, log, signal, terminal } = session;
   const { kysely } = database;
   const place = { source: source.name, resource: name };
-  const job = jobsOf(source, jobs, settings.hashKey).get(name);
-  if (job) refuseMasked(name, job, target);
+  const job = jobs.get(name);
   const { lagMs, timeoutMs } = source.settings;
   const resource =
     job && (await openResource(database.kysely, { source: source.name, name, job, schema: source.schema, lagMs }));
