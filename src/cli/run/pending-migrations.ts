@@ -55,19 +55,26 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
 }
 
 /** The tables of a schema, as the settings of its source want them. */
-function listsOf({ jobs, settings: { sources, hashKey } }: Session, schema: string): DeclaredTable[] {
+function listsOf(
+  { jobs, settings: { sources, hashKey } }: Pick<Session, 'jobs' | 'settings'>,
+  schema: string,
+): DeclaredTable[] {
   const source = sources.find(each => each.schema === schema);
   return declareTables(source ? jobsOf(source, jobs, hashKey) : jobs);
 }
 
 /** Kind `configuration` if the tables of the source were declared anew since this process began: it would write what they lack, or lack what they have. */
-export async function checkDeclared(session: Session, database: Database, { schema }: { readonly schema: string }) {
+export async function checkDeclared(
+  session: Pick<Session, 'jobs' | 'settings'>,
+  database: Database,
+  { schema }: { readonly schema: string },
+) {
   const lacking = await lackingIn(database.kysely, { schema, lists: listsOf(session, schema) });
   const isLacking = ({ tables, masks }: Lacking) =>
     masks.length > 0 || tables.some(({ absent, columns }) => absent || columns.length > 0);
   if (!lacking.some(isLacking)) return;
   throw new SluiceError('configuration', `The tables of ${schema} were changed since this process was started.`, {
-    next: 'Start it again with the files in lists/ as they are now.',
+    next: 'Start it again with the settings and the files in lists/ as they are now.',
   });
 }
 

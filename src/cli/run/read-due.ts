@@ -1,7 +1,7 @@
 import { MINUTE } from '../../clock.ts';
 import type { AgendaMemory } from '../../engine/run/agenda.ts';
 import type { LoopEvent, Serves } from '../../engine/run/engine.ts';
-import { explain, isKind, type SluiceError } from '../../errors.ts';
+import { explain, isKind } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Pulse } from '../../service/health/health.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -11,9 +11,7 @@ import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
 import { crowdedText } from '../output/moments.ts';
 import type { OpenSource, Session } from '../session/session.ts';
-import { recognise } from '../session/source-settings.ts';
-import { checkDeclared } from './pending-migrations.ts';
-import { readSource } from './read-source.ts';
+import { findRefusal, readSource } from './read-source.ts';
 
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
 const MOST_TURNS = 10;
@@ -52,8 +50,6 @@ async function readWhileDue(
   const log = session.log.child({ source: source.name });
   const reading = {
     ...{ database, source, command: null, noWait: false },
-    // Each time: sync --moved or reset may have resolved it.
-    findRefusal: () => findRefusal(session, database, source),
     onEvent(event: LoopEvent) {
       pulse.beat(source.name);
       logEvent(log, event);
@@ -125,15 +121,3 @@ export async function checkSources(
     if (refusal) session.log.error({ source: source.name }, explain(refusal));
   }
 }
-
-/** Why the source may not be read: it is a different installation than before, or its lists were declared anew. Null if it may. */
-const findRefusal = (session: Session, database: Database, source: OpenSource): Promise<SluiceError | null> =>
-  recognise(database, source)
-    .then(() => checkDeclared(session, database, source))
-    .then(
-      () => null,
-      (error: unknown) => {
-        if (isKind(error, 'configuration')) return error;
-        throw error;
-      },
-    );

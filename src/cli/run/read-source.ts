@@ -8,7 +8,8 @@ import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../warehouse/database/source-lock.ts';
 import type { OpenSource, Session } from '../session/session.ts';
 import { jobsOf } from '../session/source-jobs.ts';
-import { agendaRules, openLedger } from '../session/source-settings.ts';
+import { agendaRules, openLedger, recognise } from '../session/source-settings.ts';
+import { checkDeclared } from './pending-migrations.ts';
 
 /** Short beside the time that an answer takes, and long enough for several of a source without a limit. */
 const GATHER_MS = 20;
@@ -25,15 +26,13 @@ export async function readSource(
     /** What others are told reads the source; null for a service. */
     readonly command: string | null;
     readonly noWait: boolean;
-    /** Why the source may not be read. */
-    readonly findRefusal?: () => Promise<SluiceError | null>;
     /** Bounds the requests of this process further. */
     readonly limited?: ((budget: Budget) => Budget) | undefined;
     readonly onEvent: (event: LoopEvent) => void;
   },
   servesUnder: (lock: SourceLock) => Serves,
 ): Promise<boolean> {
-  const { database, source, command, noWait, findRefusal, limited, onEvent } = given;
+  const { database, source, command, noWait, limited, onEvent } = given;
   const lock = await acquireSourceLock(database, source.name, command);
   if (!lock) return false;
   try {
@@ -42,7 +41,8 @@ export async function readSource(
     const engine = await openEngine({
       ...{ database, clock, log, noWait, onEvent },
       retention: session.settings.retention,
-      refusal: (await findRefusal?.()) ?? null,
+      // Each time: sync --moved or reset may have resolved it.
+      findRefusal: () => findRefusal(session, database, source),
       ...source.settings,
       jobs: jobsOf(source, session.jobs, session.settings.hashKey),
       source: source.name,
@@ -66,6 +66,22 @@ export async function readSource(
   }
   return true;
 }
+
+/** Why the source may not be read: it is a different installation than before, or its lists were declared anew. Null if it may. */
+export const findRefusal = (
+  session: Pick<Session, 'jobs' | 'settings'>,
+  database: Database,
+  source: OpenSource,
+): Promise<SluiceError | null> =>
+  recognise(database, source)
+    .then(() => checkDeclared(session, database, source))
+    .then(
+      () => null,
+      (error: unknown) => {
+        if (isKind(error, 'configuration')) return error;
+        throw error;
+      },
+    );
 
 /**
  * Caps the pool at this process's share of Postgres's connections and returns how many sources it may read at once. A process

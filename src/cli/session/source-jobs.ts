@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Config, SourceConfig } from '../../config/config.ts';
-import { columnTypeOf, fieldAt, fieldPaths, type Job, type Mask } from '../../engine/job.ts';
+import { columnTypeOf, fieldAt, fieldPaths, type Job, type Mask, wholeRowOf } from '../../engine/job.ts';
 import { plainName } from '../../engine/records/secret-names.ts';
 import { SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
@@ -34,15 +34,22 @@ function masksOf(
   return Object.fromEntries([...(hash ? masked(hashed, hash) : []), ...masked(never, { rule: 'never' })]);
 }
 
-/** The fields of a list that a setting names: `customers.phone` those of one list, `phone` those of all, at any depth. */
+/**
+ * The fields of a list that a setting names: `customers.phone` those of one list, `phone` those of all. What has no column is named in plain
+ * spelling, so that another spelling is no other rule.
+ */
 function fieldsIn(list: string, job: Job, text: string): string[] {
   const [first = '', ...rest] = text.split('.');
   const isBare = rest.length === 0;
   if (!isBare && first !== list) return [];
-  const wanted = plainName(isBare ? text : rest.join('.'));
-  const declared = fieldPaths(job).filter(path => plainName(isBare ? (path.split('.').at(-1) ?? '') : path) === wanted);
-  return isBare || declared.length === 0 ? [...declared, isBare ? text : rest.join('.')] : declared;
+  const wanted = plainPath(isBare ? text : rest.join('.'));
+  const declared = [...fieldPaths(job), ...Object.keys(job.children)].filter(
+    path => plainPath(isBare ? (path.split('.').at(-1) ?? '') : path) === wanted,
+  );
+  return isBare || declared.length === 0 ? [...declared, wanted] : declared;
 }
+
+const plainPath = (path: string): string => path.split('.').map(plainName).join('.');
 
 /** Throws the kind `configuration` for a field that cannot be kept from being stored, or that there is not. */
 export function checkMasks({ sources, hashKey }: Pick<Config, 'sources' | 'hashKey'>, jobs: Jobs): void {
@@ -56,12 +63,21 @@ export function checkMasks({ sources, hashKey }: Pick<Config, 'sources' | 'hashK
       ['hash', hash],
     ] as const)
       for (const text of texts) {
-        const [list = ''] = text.split('.');
+        const [list = '', ...rest] = text.split('.');
+        if (rest.some(part => plainName(part) === ''))
+          refuse(setting, `names "${text}"`, 'Expected: such as customers.phone.');
         if (list !== text && !jobs.has(list))
           refuse(
             setting,
             `names "${text}", but there is no list "${list}"${didYouMean(list, [...jobs.keys()])}`,
             'Expected: such as customers.phone.',
+          );
+        const inside = [...jobs].find(([name, job]) => fieldsIn(name, job, text).some(field => field in job.children));
+        if (inside)
+          refuse(
+            setting,
+            `names "${text}", but in ${inside[0]} that is a list of rows`,
+            `Expected: its fields, such as ${inside[0]}.${fieldPaths(inside[1]).find(path => path.includes('.'))}.`,
           );
         const needing = [...jobs].filter(([name, job]) =>
           fieldsIn(name, job, text).some(field => neededIn(job).includes(field)),
@@ -87,7 +103,8 @@ export function checkMasks({ sources, hashKey }: Pick<Config, 'sources' | 'hashK
             ? `Expected one of: ${texts.map(each => `${list}.${each}`).join(', ')}.`
             : 'Expected: such as customers.email.',
         );
-      if (never.includes(text)) refuse('hash', `names "${text}", as does SOURCE_NEVER`, 'Expected: one of both.');
+      if (job && field !== undefined && never.some(other => fieldsIn(list, job, other).includes(field)))
+        refuse('hash', `names "${text}", as does SOURCE_NEVER`, 'Expected: one of both.');
     }
     if (hash.length > 0 && hashKey === null)
       refuse(
@@ -98,10 +115,15 @@ export function checkMasks({ sources, hashKey }: Pick<Config, 'sources' | 'hashK
   }
 }
 
-/** Fields by which the rows of a list are told apart, cut, ordered by their changes, or summed up. */
-const neededIn = ({ key, slicings, updatedAt, control }: Job): string[] => [
-  key,
-  ...slicings.flatMap(slicing => (slicing.by === 'date' || slicing.by === 'value' ? [slicing.field] : [])),
-  ...(updatedAt === null ? [] : [updatedAt]),
-  ...Object.values(control?.sums ?? {}).flatMap(({ of, where }) => [of, ...Object.keys(where)]),
-];
+/** Fields by which the rows of a list are told apart, cut, ordered by their changes, or summed up, and what holds a whole row. */
+const neededIn = (job: Job): string[] => {
+  const { key, slicings, updatedAt, control } = job;
+  const whole = wholeRowOf(job);
+  return [
+    key,
+    ...(whole === undefined ? [] : [whole]),
+    ...slicings.flatMap(slicing => (slicing.by === 'date' || slicing.by === 'value' ? [slicing.field] : [])),
+    ...(updatedAt === null ? [] : [updatedAt]),
+    ...Object.values(control?.sums ?? {}).flatMap(({ of, where }) => [of, ...Object.keys(where)]),
+  ];
+};

@@ -1,3 +1,4 @@
+import { numberText } from '../../source/answers/exact-json.ts';
 import { readerOf } from '../../source/answers/field.ts';
 import { asList, isObject } from '../../source/answers/json.ts';
 import { BadValue } from '../../source/answers/values.ts';
@@ -20,7 +21,9 @@ export function createMask(job: Job): (record: unknown) => unknown {
   const masks = Object.entries(job.masks);
   const dropped = new Set(masks.flatMap(([path, { rule }]) => (rule === 'never' ? [path] : [])));
   const kept = (names: readonly string[], prefix = '') => new Set(names.filter(name => !dropped.has(prefix + name)));
-  const drop = createSecretFilter([...job.never, ...[...dropped].map(path => path.split('.').at(-1) ?? path)], {
+  // Where it has no column, what is hashed is dropped, too.
+  const names = masks.map(([path]) => path.split('.').at(-1) ?? path);
+  const drop = createSecretFilter([...job.never, ...names], {
     own: kept(Object.keys(job.record.shape)),
     items: new Map(
       Object.keys(job.children).map(field => [field, kept(Object.keys(childShape(job, field)), `${field}.`)]),
@@ -34,8 +37,16 @@ export function createMask(job: Job): (record: unknown) => unknown {
   if (hashed.length === 0) return drop;
   return given => {
     const record = drop(given);
-    return isObject(record) ? withHashes(record, hashed) : record;
+    return eachIn(record, each => withHashes(each, hashed));
   };
+}
+
+/** The value with `change` applied to it, if it is an object, or to all objects of the list that it is; the same value where nothing changes. */
+function eachIn(value: unknown, change: (record: Readonly<Record<string, unknown>>) => unknown): unknown {
+  const items = asList(value);
+  if (!Array.isArray(items)) return isObject(items) ? change(items) : value;
+  const changed = items.map(item => eachIn(item, change));
+  return changed.every((item, index) => item === items[index]) ? value : changed;
 }
 
 function withHashes(
@@ -44,18 +55,21 @@ function withHashes(
 ): Readonly<Record<string, unknown>> {
   let copy = record;
   for (const { outer, inner, hash } of hashed) {
+    if (!(outer in copy)) continue;
     const before = copy[outer];
-    const after = inner === undefined ? hash(before) : withItems(before, inner, hash);
+    const after = inner === undefined ? hash(before) : eachIn(before, item => withHash(item, inner, hash));
     if (after !== before) copy = { ...copy, [outer]: after };
   }
   return copy;
 }
 
-function withItems(list: unknown, field: string, hash: Hashed['hash']): unknown {
-  const items = asList(list);
-  if (!Array.isArray(items)) return list;
-  const hashed = items.map(item => (isObject(item) && field in item ? { ...item, [field]: hash(item[field]) } : item));
-  return hashed.every((item, index) => item === items[index]) ? list : hashed;
+function withHash(
+  item: Readonly<Record<string, unknown>>,
+  field: string,
+  hash: Hashed['hash'],
+): Readonly<Record<string, unknown>> {
+  const after = hash(item[field]);
+  return after === item[field] ? item : { ...item, [field]: after };
 }
 
 /** Of the text that would be stored. Nothing to hash stays as it is; what the column could not hold is hashed, too. */
@@ -63,7 +77,7 @@ function hashOf(value: unknown, schema: object | undefined, { hash }: Extract<Ma
   if (value === null || value === undefined) return value;
   let text: string | null;
   try {
-    text = (schema && readerOf(schema)?.(value)) ?? null;
+    text = (schema && readerOf(schema)?.(numberText(value) ?? value)) ?? null;
   } catch (error) {
     if (!(error instanceof BadValue)) throw error;
     text = JSON.stringify(value);

@@ -50,8 +50,8 @@ export interface Engine {
   readonly fewestKnown?: number;
   readonly retention?: Retention;
   readonly waiting: Waiting;
-  /** Why this source must not be read at all. Everything due ends with this error. */
-  readonly refusal?: SluiceError | null;
+  /** Why this source must not be read at all; asked once nobody else can write. Everything due ends with this error. Default: it may. */
+  readonly findRefusal?: () => Promise<SluiceError | null>;
   readonly onEvent?: (event: LoopEvent) => void;
 }
 
@@ -79,6 +79,7 @@ export interface Loop {
   /** What was left of the limit; null before something depends on it. */
   limit: LimitSeen | null;
   readonly running: Set<Promise<void>>;
+  readonly refusal: SluiceError | null;
   /** The error that stops the whole loop. */
   fatal: unknown;
 }

@@ -49,6 +49,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     // Some readings begin anew.
     await takeOver(engine, true);
   }
+  const refusal = (await engine.findRefusal?.()) ?? null;
   await endAbandonedRuns(database.kysely, source);
   await forgetOldWork(database.kysely, source, engine.retention, tables);
   // Another process may have read this source in the meantime.
@@ -89,6 +90,7 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
     agenda,
     limit: seen,
     running: new Set(),
+    refusal,
     fatal: null,
   };
   try {
@@ -165,7 +167,7 @@ async function workUntilIdle(
       mayEnd = await isTurnOver(loop, serves, refreshed.now);
     }
     const now = refreshed.now + engine.clock.now() - refreshed.at;
-    if (engine.refusal) throw engine.refusal;
+    if (loop.refusal) throw loop.refusal;
     const act = next(stateOf(loop, now, loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !mayEnd));
     if (act.kind !== 'wait') {
       await carryOut(loop, serves, act, now);

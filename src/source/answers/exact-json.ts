@@ -6,13 +6,17 @@ class ExactNumber {
   constructor(text: string) {
     this.#text = text;
   }
-  static readonly stringifiers = [
-    {
-      test: (value: unknown) => value instanceof ExactNumber,
-      stringify: (value: unknown) => (value as ExactNumber).#text,
-    },
-  ];
+  static textOf(value: unknown): string | undefined {
+    return value instanceof ExactNumber ? value.#text : undefined;
+  }
 }
+
+/** The text of a number of the value that `changeJson` passes on; undefined for anything else. */
+export const numberText = (value: unknown): string | undefined => ExactNumber.textOf(value);
+
+const NUMBERS = [
+  { test: (value: unknown) => value instanceof ExactNumber, stringify: (value: unknown) => numberText(value) ?? '' },
+];
 
 /**
  * JSON text with `change` applied to its value, and every number as it was written; undefined where that changes nothing but fields that are null.
@@ -31,4 +35,4 @@ export function changeJson(text: string, change: (value: unknown) => unknown): s
 const withoutNulls = (_name: string, value: unknown): unknown => (value === null ? undefined : value);
 
 const textOf = (value: unknown, replacer: typeof withoutNulls | null = null): string =>
-  stringify(value, replacer, undefined, ExactNumber.stringifiers) ?? 'null';
+  stringify(value, replacer, undefined, NUMBERS) ?? 'null';

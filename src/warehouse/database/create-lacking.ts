@@ -38,8 +38,8 @@ export async function createLacking(
     const children = list.children.map(({ field, name, parent }) => ({ field, table: name, parent }));
     if (view || isPutBack) await createHistoryView(db, list.name, ...children);
     await recordFields(db, schema, list);
-    const isNew = lacked(list)?.absent === true;
-    const counts = isNew || masks.length === 0 ? {} : await maskStored(db, schema, list, masks);
+    if (masks.length === 0 && unmasked.length === 0) continue;
+    const counts = await maskStored(db, schema, list, { masks, unmasked });
     masked.push(counts);
     await recordMasks(db, schema, list, { masks, unmasked, counts });
   }

@@ -12,20 +12,23 @@ const BATCH = 1000;
 
 /**
  * Erases what is stored of these fields, or puts hashes in its place: in the tables and their earlier versions, closed months, the quarantine and
- * pushed lines; in the caller's transaction, whose search path is the schema. What was hashed with another key is erased, and hashed when its row
- * is next read. Readings under way write no more. Kind `configuration` where rows are told apart by their content. SQL: tables known at run time, and
- * cursors.
+ * pushed lines; in the caller's transaction, whose search path is the schema. Hashes of another key, and of `unmasked` fields, are erased: they are
+ * made anew when their row is next read. Nobody else writes meanwhile, and readings under way write no more. Kind `configuration` where rows are
+ * told apart by their content. SQL: tables known at run time, and cursors.
  */
 export async function maskStored(
   db: Db,
   schema: string,
   list: DeclaredTable,
-  masks: readonly DeclaredMask[],
+  { masks, unmasked }: { readonly masks: readonly DeclaredMask[]; readonly unmasked: readonly DeclaredMask[] },
 ): Promise<MaskedRows> {
-  if (masks.some(({ field }) => list.columns.some(({ name }) => name === field)))
+  if ([...masks, ...unmasked].some(({ field }) => list.columns.some(({ name }) => name === field)))
     await refuseContentKeys(db, schema, list);
   const hashed = await hashedBefore(db, schema, list);
-  const applied = masks.map(mask => (hashed.includes(mask.field) ? { ...mask, rule: 'never' as const } : mask));
+  const applied: DeclaredMask[] = [...masks, ...unmasked.filter(({ rule }) => rule === 'hash')].map(mask =>
+    hashed.includes(mask.field) ? { ...mask, rule: 'never' } : mask,
+  );
+  if (applied.length === 0) return {};
   const mask = (row: string, inside?: string) => list.maskJson(row, applied, inside);
   const counts: Record<string, number> = {};
   const note = (table: string, rows: number) => {
@@ -34,21 +37,30 @@ export async function maskStored(
   const sources = sql`(select source from sluice.sources where schema = ${schema})`;
   const ofList = sql`t.resource = ${list.name} and t.source in ${sources}`;
   const ofSeals = sql`t.resource = ${list.name} and t.seal_id in (select seal_id from sluice.sealed_lists where schema = ${schema})`;
+  // What is pushed without a list is masked like every list.
+  const ofPushes = sql`t.source in ${sources} and (t.resource = ${list.name}
+    or not exists (select from sluice.cursors c where c.source = t.source and c.resource = t.resource))`;
 
+  // In the order of commits: a commit under way ends first, and the next finds its cursor moved.
+  const tables = [list, ...list.children].map(({ name }) => sql.id(name));
+  await sql`lock table ${sql.join(tables)} in share row exclusive mode`.execute(db);
+  await sql`update sluice.cursors t set version = version + 1, readings = '{}' where ${ofList}`.execute(db);
   note(`${schema}.${list.name}`, await maskTable(db, list, mask));
-  for (const child of list.children)
-    note(`${schema}.${child.name}`, await maskTable(db, child, row => mask(row, child.field)));
+  for (const child of list.children) {
+    const maskItem = (row: string) => mask(row, child.field);
+    note(`${schema}.${child.name}`, await maskTable(db, child, maskItem, { list, parent: child.parent }));
+  }
   note(`${schema}.row_history`, await maskJsonIn(db, HISTORY, sql`t.resource = ${list.name}`, mask));
   note('sluice.quarantine', await maskJsonIn(db, QUARANTINE, ofList, mask));
-  note('sluice.push_items', await maskJsonIn(db, PUSHED, ofList, mask));
+  note('sluice.push_items', await maskJsonIn(db, PUSHED, ofPushes, mask));
   note('sluice.sealed_rows', await maskJsonIn(db, SEALED, ofSeals, mask));
+  await sql`delete from sluice.rewrites t where ${ofList}`.execute(db);
+  await forgetExamples(db, sql`resource = ${list.name} and source in ${sources}`);
   await forgetFields(
     db,
     list,
-    applied.flatMap(({ field }) => [field, field.split('.')[0] as string]),
+    applied.map(({ field }) => field),
   );
-  await forgetExamples(db, sql`resource = ${list.name} and source in ${sources}`);
-  await sql`update sluice.cursors t set version = version + 1, readings = '{}' where ${ofList}`.execute(db);
   return counts;
 }
 
@@ -103,20 +115,24 @@ async function hashedBefore(db: Db, schema: string, { name }: DeclaredTable): Pr
   return rows.map(({ field }) => field);
 }
 
-/** What holds rows as JSON. `else`: what a row becomes that changes; default: what is left of it. */
+/** What holds rows as JSON. `after`: what becomes of one whose JSON `i.json` is masked. */
 interface Holder {
   readonly table: RawBuilder<unknown>;
   readonly column: string;
-  readonly type: 'json' | 'jsonb' | 'text';
-  readonly also?: RawBuilder<unknown>;
-  readonly else?: null;
+  readonly after: RawBuilder<unknown>;
 }
 
-const HISTORY: Holder = { table: sql`row_history`, column: 'row', type: 'jsonb' };
-const QUARANTINE: Holder = { table: sql`sluice.quarantine`, column: 'payload', type: 'text' };
-const PUSHED: Holder = { table: sql`sluice.push_items`, column: 'body', type: 'jsonb', also: sql`, message = null` };
+// A digest of a row would tell a value of few possible ones.
+const HISTORY: Holder = { table: sql`row_history`, column: 'row', after: sql`row = i.json::jsonb - '_hash'` };
+const QUARANTINE: Holder = {
+  table: sql`sluice.quarantine`,
+  column: 'payload',
+  after: sql`payload = i.json, reasons = '{"(record)": "masked"}'`,
+};
+/** An emptied line is filled from its file when that is pushed again. */
+const PUSHED: Holder = { table: sql`sluice.push_items`, column: 'body', after: sql`body = '{}', message = null` };
 /** Their hashes stay, so that the digest of the month can still be checked. */
-const SEALED: Holder = { table: sql`sluice.sealed_rows`, column: 'row', type: 'jsonb', else: null };
+const SEALED: Holder = { table: sql`sluice.sealed_rows`, column: 'row', after: sql`row = null` };
 
 /** A row's JSON, masked; undefined where nothing changes. */
 type MaskJson = (row: string) => string | undefined;
@@ -124,15 +140,14 @@ type MaskJson = (row: string) => string | undefined;
 /** Masks what a holder has of the rows `t`; returns how many changed. What is no JSON is emptied. */
 async function maskJsonIn(
   db: Db,
-  { table, column, type, also = sql``, else: instead }: Holder,
+  { table, column, after }: Holder,
   where: RawBuilder<unknown>,
   mask: MaskJson,
 ): Promise<number> {
   const name = sql.id(column);
-  const masked = (text: string): string | null | undefined => {
+  const maskText = (text: string): string | undefined => {
     try {
-      const json = mask(text);
-      return json === undefined || instead === undefined ? json : instead;
+      return mask(text);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       return text === '' ? undefined : '';
@@ -144,40 +159,60 @@ async function maskJsonIn(
     sql`t.${name}::text`,
     sql`${table} t where ${where} and t.${name} is not null`,
   )) {
-    const changes = changesOf(rows, masked);
+    const changes = changesOf(rows, maskText);
     changed += changes.length;
-    await sql`update ${table} t set ${name} = i.json::${sql.raw(type)}${also} from ${unnested(changes)} where t.ctid = i.at::tid`.execute(
-      db,
-    );
+    await sql`update ${table} t set ${after} from ${unnested(changes)} where t.ctid = i.at::tid`.execute(db);
   }
   return changed;
 }
 
-/** Masks the columns of a table, and its `_extra`. */
-async function maskTable(db: Db, { name, columns }: Declared, mask: MaskJson): Promise<number> {
-  const fields = columns.filter(({ read }) => read).map(column => column.name);
-  const probed = mask(JSON.stringify(Object.fromEntries(fields.map(field => [field, '?']))));
+/**
+ * Masks the columns of a table, what is JSON in its other columns, and its `_extra`. Rows that change are new to whoever copies them on; of a child
+ * table, those that they belong to.
+ */
+async function maskTable(
+  db: Db,
+  { name, columns }: Declared,
+  mask: MaskJson,
+  owner?: { readonly list: DeclaredTable; readonly parent: string },
+): Promise<number> {
+  const fields = columns.filter(({ read }) => read);
+  const probed = mask(JSON.stringify(Object.fromEntries(fields.map(field => [field.name, '?']))));
   const left = probed === undefined ? null : (JSON.parse(probed) as Record<string, unknown>);
-  const masked = left === null ? [] : fields.filter(field => left[field] !== '?');
-  const held = [...masked, '_extra'];
+  const isMasked = (field: string) => left !== null && left[field] !== '?';
+  const holds = fields.flatMap((field): [string, RawBuilder<unknown>][] => {
+    const column = sql`t.${sql.id(field.name)}`;
+    if (isMasked(field.name) || field.type === 'jsonb') return [[field.name, sql`${column} is not null`]];
+    return field.type === 'text' ? [[field.name, sql`${column} ~ '^[[:space:]\ufeff]*[{[]'`]] : [];
+  });
+  const held = [...holds.map(([field]) => field), '_extra'];
+  const has = (own: string) => columns.some(column => column.name === own);
+  const news = (of: (own: string) => boolean) => [
+    ...(of('_synced_at') ? [sql`_synced_at = sluice.now()`] : []),
+    ...(of('_hash') ? [sql`_hash = null`] : []),
+  ];
   const set = [
-    ...masked.map(field => sql`${sql.id(field)} = r.${sql.id(field)}`),
+    ...holds.map(([field]) => sql`${sql.id(field)} = r.${sql.id(field)}`),
     sql`_extra = nullif(r._extra, '{}')`,
-    ...(columns.some(column => column.name === '_synced_at') ? [sql`_synced_at = sluice.now()`] : []),
+    ...news(has),
   ];
   const row = sql`jsonb_build_object(${sql.join(held.map(field => sql`${field}::text, t.${sql.id(field)}`))})::text`;
-  const from = sql`${sql.id(name)} t where ${sql.join(
-    held.map(field => sql`t.${sql.id(field)} is not null`),
-    sql` or `,
-  )}`;
+  const conditions = [...holds.map(([, condition]) => condition), sql`t._extra is not null`];
   let changed = 0;
-  for await (const rows of batches(db, row, from)) {
+  for await (const rows of batches(db, row, sql`${sql.id(name)} t where ${sql.join(conditions, sql` or `)}`)) {
     const changes = changesOf(rows, mask);
     changed += changes.length;
-    await sql`update ${sql.id(name)} t set ${sql.join(set)} from ${unnested(changes)}
-      cross join lateral jsonb_populate_record(null::${sql.id(name)}, i.json::jsonb) r where t.ctid = i.at::tid`.execute(
-      db,
-    );
+    if (changes.length === 0) continue;
+    const update = sql`update ${sql.id(name)} t set ${sql.join(set)} from ${unnested(changes)}
+      cross join lateral jsonb_populate_record(null::${sql.id(name)}, i.json::jsonb) r where t.ctid = i.at::tid`;
+    if (owner === undefined) {
+      await update.execute(db);
+      continue;
+    }
+    const { list, parent } = owner;
+    await sql`with masked as (${update} returning t.${sql.id(parent)} as key)
+      update ${sql.id(list.name)} o set ${sql.join(news(own => list.columns.some(column => column.name === own)))}
+      from (select distinct key from masked) m where o.${sql.id(list.key[0] ?? '')} = m.key`.execute(db);
   }
   return changed;
 }
@@ -185,14 +220,11 @@ async function maskTable(db: Db, { name, columns }: Declared, mask: MaskJson): P
 interface Change {
   /** Where the row lies. */
   readonly at: string;
-  readonly json: string | null;
+  readonly json: string;
 }
 
-const changesOf = (
-  rows: readonly { at: string; json: string }[],
-  masked: (json: string) => string | null | undefined,
-) =>
-  rows.flatMap(({ at, json }): Change[] => {
+const changesOf = (rows: readonly Change[], masked: MaskJson): Change[] =>
+  rows.flatMap(({ at, json }) => {
     const after = masked(json);
     return after === undefined ? [] : [{ at, json: after }];
   });
@@ -201,14 +233,10 @@ const unnested = (changes: readonly Change[]): RawBuilder<unknown> =>
   sql`unnest(cast(${changes.map(({ at }) => at)} as text[]), cast(${changes.map(({ json }) => json)} as text[])) as i(at, json)`;
 
 /** Rows `t` as they were when this began, with where each lies. */
-async function* batches(
-  db: Db,
-  json: RawBuilder<unknown>,
-  from: RawBuilder<unknown>,
-): AsyncGenerator<{ at: string; json: string }[]> {
+async function* batches(db: Db, json: RawBuilder<unknown>, from: RawBuilder<unknown>): AsyncGenerator<Change[]> {
   await sql`declare stored no scroll cursor for select t.ctid::text as at, ${json} as json from ${from}`.execute(db);
   for (;;) {
-    const { rows } = await sql<{ at: string; json: string }>`fetch ${sql.lit(BATCH)} from stored`.execute(db);
+    const { rows } = await sql<Change>`fetch ${sql.lit(BATCH)} from stored`.execute(db);
     if (rows.length === 0) break;
     yield rows;
   }

@@ -24,6 +24,11 @@ test.each([
   [{ never: ['customers.id'] }, 'names "customers.id", by which customers is read.'],
   [{ never: ['Status'] }, 'names "Status", by which invoices'],
   [{ never: ['invoices.date'] }, 'names "invoices.date", by which invoices is read.'],
+  [{ never: ['items'] }, 'names "items", but in invoices that is a list of rows.'],
+  [{ never: ['invoices.items'] }, 'names "invoices.items", but in invoices that is a list of rows.'],
+  [{ never: ['suppliers.record'] }, 'names "suppliers.record", by which suppliers is read.'],
+  [{ never: ['customers.'] }, 'names "customers.".'],
+  [{ hash: ['customers.email'], never: ['E-Mail'] }, 'names "customers.email", as does SOURCE_NEVER.'],
   [{ hash: ['customers.emial'] }, 'names "customers.emial", which is no column of type text.'],
   [{ hash: ['email'] }, 'names "email", which is no column of type text.'],
   [{ hash: ['invoices.amount'] }, 'names "invoices.amount", which is no column of type text.'],
@@ -34,7 +39,7 @@ test.each([
 
 test('hashes need a key', () => {
   expect(() => check({ hash: ['customers.email'] }, null)).toThrow('is set, but SLUICE_HASH_KEY is not.');
-  expect(() => check({ hash: ['customers.email'], never: ['iban', 'customers.phone', 'E-Mail'] })).not.toThrow();
+  expect(() => check({ hash: ['customers.email'], never: ['iban', 'customers.phone', 'users.E-Mail'] })).not.toThrow();
 });
 
 test('what is never stored is in no column, no unknown field and no quarantined record, in any spelling', () => {
@@ -55,6 +60,10 @@ test('what is never stored is in no column, no unknown field and no quarantined 
   expect(parsed).toMatchObject({
     row: { children: { items: [{ values: { qty: '2' } }] }, values: { notes: 'description' } },
   });
+  // Another spelling is the same rule.
+  const masksOf = (never: string) =>
+    Object.keys(jobsOf(source({ never: [never] }), jobs, KEY).get('customers')?.masks ?? {});
+  expect([masksOf('IBAN'), masksOf('customers.E-Mail')]).toEqual([masksOf('iban'), ['email']]);
   // Elsewhere it is stored.
   expect(parse('users', rules, { id: 1, phone: '1' })).toMatchObject({ row: { extra: '{"phone":"1"}' } });
 });
@@ -71,6 +80,14 @@ test('a hash joins, tells its key, and leaves what is empty', () => {
   expect([emailOf('customers', null), emailOf('customers', '')]).toEqual([null, '']);
   // What no text column could hold is not kept in quarantine as it came.
   expect(emailOf('customers', { mail: 'ann@example.com' })).toMatch(/^[0-9a-f]{64}$/);
+  // Where it has no column, no clear text is left beside its hash.
+  const hostile = { id: 1, email: 'x@planted', Email: 'x@planted', contact: { email: 'x@planted' } };
+  for (const record of [hostile, [[hostile]], { ...hostile, id: 'x' }])
+    expect(JSON.stringify(parse('customers', rules, record))).not.toContain('planted');
+  const lines = { hash: ['invoices.items.description'] };
+  const line = { description: 'planted', qty: 1, more: [{ description: 'planted' }] };
+  for (const items of [[line], { 0: line }, line, [[line]], JSON.stringify([line])])
+    expect(JSON.stringify(parse('invoices', lines, { id: 1, items }))).not.toContain('planted');
   const marks = [KEY, 'x'.repeat(32)].map(key => jobsOf(source(rules), jobs, key).get('users')?.masks.email);
   expect(new Set(marks.map(mask => JSON.stringify(mask))).size).toBe(2);
 });
