@@ -15,6 +15,7 @@ import { withClient } from '../run/source-client.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describeAddresses, describePowers, describeShared, describeTls } from '../session/check-settings.ts';
 import { type Cli, isOpen, newCommand, type OpenSource, type Session, type Warehouse } from '../session/session.ts';
+import { unknownMasks } from '../session/source-jobs.ts';
 import { openLedger } from '../session/source-settings.ts';
 
 export function doctorCommand(cli: Cli): Command {
@@ -30,6 +31,8 @@ export function doctorCommand(cli: Cli): Command {
         for (const source of settings.sources) {
           const start = prefix(session, source.name);
           await checkSource(session, source, database, each => note({ ...each, found: start + each.found }));
+          for (const { name, hint } of unknownMasks(source, session.jobs))
+            note({ check: 'masks', ok: true, found: `${start}SOURCE_NEVER names ${name}, which has no column${hint}` });
           if (!database) continue;
           const known = await readTraits(database.kysely, source.name);
           traits.push(...known.map(trait => ({ source: source.name, ...trait })));

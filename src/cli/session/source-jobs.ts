@@ -115,6 +115,18 @@ export function checkMasks({ sources, hashKey }: Pick<Config, 'sources' | 'hashK
   }
 }
 
+/** Names without a column, which may be misspelt: then the column is stored. */
+export function unknownMasks({ never }: SourceConfig, jobs: Jobs): { readonly name: string; readonly hint: string }[] {
+  return never.flatMap(name => {
+    const [list = '', ...rest] = name.split('.');
+    const job = jobs.get(list);
+    if (rest.length === 0 || job === undefined) return [];
+    const paths = fieldPaths(job);
+    if (fieldsIn(list, job, name).some(field => paths.includes(field))) return [];
+    return [{ name, hint: didYouMean(rest.join('.'), paths) }];
+  });
+}
+
 /** Fields by which the rows of a list are told apart, cut, ordered by their changes, or summed up, and what holds a whole row. */
 const neededIn = (job: Job): string[] => {
   const { key, slicings, updatedAt, control } = job;

@@ -8,6 +8,12 @@ import { forgetFields } from './put-back.ts';
 /** Rows erased or hashed, by table. */
 export type MaskedRows = Readonly<Record<string, number>>;
 
+/** Masks that are new, or of another key, and those that hold no longer. */
+interface Change {
+  readonly masks: readonly DeclaredMask[];
+  readonly unmasked: readonly DeclaredMask[];
+}
+
 const BATCH = 1000;
 
 /**
@@ -20,7 +26,7 @@ export async function maskStored(
   db: Db,
   schema: string,
   list: DeclaredTable,
-  { masks, unmasked }: { readonly masks: readonly DeclaredMask[]; readonly unmasked: readonly DeclaredMask[] },
+  { masks, unmasked }: Change,
 ): Promise<MaskedRows> {
   if ([...masks, ...unmasked].some(({ field }) => list.columns.some(({ name }) => name === field)))
     await refuseContentKeys(db, schema, list);
@@ -69,11 +75,7 @@ export async function recordMasks(
   db: Db,
   schema: string,
   list: DeclaredTable,
-  {
-    masks,
-    unmasked,
-    counts,
-  }: { masks: readonly DeclaredMask[]; unmasked: readonly DeclaredMask[]; counts: MaskedRows },
+  { masks, unmasked, counts }: Change & { readonly counts: MaskedRows },
 ): Promise<void> {
   const fields = [...masks, ...unmasked].map(({ field }) => field);
   if (fields.length === 0) return;
@@ -196,7 +198,8 @@ async function maskTable(
     sql`_extra = nullif(r._extra, '{}')`,
     ...news(has),
   ];
-  const row = sql`jsonb_build_object(${sql.join(held.map(field => sql`${field}::text, t.${sql.id(field)}`))})::text`;
+  // A function takes at most 100 arguments, a table has more columns.
+  const row = sql`(select jsonb_object_agg(f.key, f.value)::text from jsonb_each(to_jsonb(t)) f where f.key = any(${held}::text[]))`;
   const conditions = [...holds.map(([, condition]) => condition), sql`t._extra is not null`];
   let changed = 0;
   for await (const rows of batches(db, row, sql`${sql.id(name)} t where ${sql.join(conditions, sql` or `)}`)) {
@@ -217,26 +220,26 @@ async function maskTable(
   return changed;
 }
 
-interface Change {
+interface MaskedRow {
   /** Where the row lies. */
   readonly at: string;
   readonly json: string;
 }
 
-const changesOf = (rows: readonly Change[], masked: MaskJson): Change[] =>
+const changesOf = (rows: readonly MaskedRow[], masked: MaskJson): MaskedRow[] =>
   rows.flatMap(({ at, json }) => {
     const after = masked(json);
     return after === undefined ? [] : [{ at, json: after }];
   });
 
-const unnested = (changes: readonly Change[]): RawBuilder<unknown> =>
+const unnested = (changes: readonly MaskedRow[]): RawBuilder<unknown> =>
   sql`unnest(cast(${changes.map(({ at }) => at)} as text[]), cast(${changes.map(({ json }) => json)} as text[])) as i(at, json)`;
 
 /** Rows `t` as they were when this began, with where each lies. */
-async function* batches(db: Db, json: RawBuilder<unknown>, from: RawBuilder<unknown>): AsyncGenerator<Change[]> {
+async function* batches(db: Db, json: RawBuilder<unknown>, from: RawBuilder<unknown>): AsyncGenerator<MaskedRow[]> {
   await sql`declare stored no scroll cursor for select t.ctid::text as at, ${json} as json from ${from}`.execute(db);
   for (;;) {
-    const { rows } = await sql<Change>`fetch ${sql.lit(BATCH)} from stored`.execute(db);
+    const { rows } = await sql<MaskedRow>`fetch ${sql.lit(BATCH)} from stored`.execute(db);
     if (rows.length === 0) break;
     yield rows;
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkMasks, jobsOf } from '../../../src/cli/session/source-jobs.ts';
+import { checkMasks, jobsOf, unknownMasks } from '../../../src/cli/session/source-jobs.ts';
 import type { SourceConfig } from '../../../src/config/config.ts';
 import { createRecordParser } from '../../../src/engine/records/parse-record.ts';
 import { JOBS } from '../../support/resources.ts';
@@ -35,6 +35,13 @@ test.each([
   [{ hash: ['customers.email'], never: ['customers.email'] }, 'names "customers.email", as does SOURCE_NEVER.'],
 ])('%j is refused', (rules, message) => {
   expect(() => check(rules)).toThrow(message);
+});
+
+test('a name without a column is told, with the one that may be meant', () => {
+  expect(unknownMasks(source({ never: ['iban', 'customers.E-Mail', 'customers.phnoe', 'users.iban'] }), jobs)).toEqual([
+    { name: 'customers.phnoe', hint: ' (did you mean "phone"?)' },
+    { name: 'users.iban', hint: '' },
+  ]);
 });
 
 test('hashes need a key', () => {
