@@ -4,6 +4,7 @@ import {
   decide,
   deferred,
   type Facts,
+  leftToOthers,
   longestHoldMs,
   observe,
   perWindow,
@@ -24,8 +25,14 @@ interface Counted {
  * The budget of one process, by its clock, for whoever has no database. It follows `policy.ts`; a grant that is neither settled nor
  * released counts forever, and everything is forgotten when the process ends.
  */
-export function createMemoryBudget(options: { clock: Clock; limit: number; windowMs?: number }): Budget {
-  const { clock, limit, windowMs = HOUR } = options;
+export function createMemoryBudget(options: {
+  clock: Clock;
+  /** Requests per window, of which `reserve` are left to other programs. */
+  limit: number;
+  reserve?: () => number;
+  windowMs?: number;
+}): Budget {
+  const { clock, limit, reserve = () => 0, windowMs = HOUR } = options;
   /** By the id and in the order of their grants. */
   const requests = new Map<string, Counted>();
   let withheld = { count: 0, untilMs: 0 };
@@ -64,10 +71,10 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
     const overMs = serverLimit === null ? null : server.windowMs;
     const lapses = [withheldMs, serverLimit === null ? 0 : server.untilMs - nowMs].filter(ms => ms > 0);
     const count = withheldMs > 0 ? withheld.count : 0;
+    const lowered = Math.min(limit, perWindow(serverLimit ?? limit, overMs ?? windowMs, windowMs));
     const facts = {
       windowMs,
-      capacity: Math.min(limit, perWindow(serverLimit ?? limit, overMs ?? windowMs, windowMs)),
-      withheld: overMs === null ? count : 0,
+      ...shareOf(lowered, overMs === null ? count : 0),
       used: requests.size,
       blockedMs: Math.max(0, blockedUntilMs - nowMs),
       sincePacedMs: nowMs - pacedMs,
@@ -76,7 +83,13 @@ export function createMemoryBudget(options: { clock: Clock; limit: number; windo
     if (overMs === null || serverLimit === null) return facts;
     const used = endings(nowMs, overMs).length;
     const loweredMs = withheldMs > 0 ? withheldMs : undefined;
-    return { ...facts, shorter: { windowMs: overMs, capacity: serverLimit, withheld: count, used, loweredMs } };
+    return { ...facts, shorter: { windowMs: overMs, ...shareOf(serverLimit, count), used, loweredMs } };
+  }
+
+  /** What is ours of a limit under which others sent `count`. */
+  function shareOf(of: number, count: number): Pick<Facts, 'capacity' | 'withheld'> {
+    const left = leftToOthers(of, { limit, reserve: reserve() });
+    return { capacity: of - left, withheld: Math.max(count - left, 0) };
   }
 
   /** How long ago the first 429 came, among the requests of the last window, after which every answer was one. */

@@ -4,9 +4,9 @@ import type { Grant, Lane, Settlement, Taken } from './budget.ts';
 /** What a store knows about a key at one moment. */
 export interface Facts {
   readonly windowMs: number;
-  /** Requests per window: the configured limit, or what the server or another process lowers it to. */
+  /** Requests per window: the configured limit, or what the server or another process lowers it to, less what is left to other programs. */
   readonly capacity: number;
-  /** Requests that the server counts beyond ours, e.g. those of another program on the same key. */
+  /** Requests that the server counts beyond ours and what is left to others, e.g. those of another program on the same key. */
   readonly withheld: number;
   /** Requests that count now, including those in flight. */
   readonly used: number;
@@ -36,11 +36,15 @@ export const freeOf = ({ capacity, withheld, used }: Pick<Facts, 'capacity' | 'w
 export const unusedAfter = (facts: Facts, count: number): number =>
   Math.max(0, freeOf(facts) - count) / Math.max(1, facts.capacity);
 
-/** The requests that only live may use: 1% of the capacity, rounded up. A capacity of one request has no reserve. */
-export const reserveOf = (capacity: number): number => Math.min(Math.ceil(capacity / 100), capacity - 1);
+/** Of a limit that the server or another process lowered, other programs are left the same share. */
+export const leftToOthers = (limit: number, of: { readonly limit: number; readonly reserve: number }): number =>
+  Math.min(Math.ceil((limit * of.reserve) / of.limit), limit - 1);
+
+/** The requests that only live may use: 1% of the capacity, rounded up; none of a capacity of one request. */
+export const keptForLive = (capacity: number): number => Math.min(Math.ceil(capacity / 100), capacity - 1);
 
 /**
- * How many requests a lane is granted, or what it waits for. Live may use all that is free. The other lanes leave the reserve to live;
+ * How many requests a lane is granted, or what it waits for. Live may use all that is free. The other lanes leave `keptForLive`;
  * they burst while more than half of the capacity is free, and then get one request per `windowMs / capacity`. `kept` requests stay free in
  * any case. `takeAfter` in `ledger/ledger.ts` is the same rule in SQL; `test/budget/same-policy.test.ts` compares them.
  */
@@ -48,7 +52,7 @@ export function decide(facts: Facts, lane: Lane, want: number, kept = 0): Decisi
   const decision = decideByOwn(facts, lane, want, kept);
   const { shorter } = facts;
   if (!shorter || decision.kind !== 'grant') return decision;
-  const free = freeOf(shorter) - (lane === 'live' ? 0 : reserveOf(shorter.capacity));
+  const free = freeOf(shorter) - (lane === 'live' ? 0 : keptForLive(shorter.capacity));
   if (free <= 0) return { kind: 'full', missing: 1 - free, of: shorter };
   return { kind: 'grant', count: Math.min(decision.count, free) };
 }
@@ -57,11 +61,11 @@ function decideByOwn(facts: Facts, lane: Lane, want: number, kept: number): Deci
   if (facts.blockedMs > 0) return { kind: 'wait', waitMs: facts.blockedMs, paced: false };
   const { capacity, windowMs } = facts;
   const free = freeOf(facts);
-  const reserve = Math.max(lane === 'live' ? 0 : reserveOf(capacity), kept);
-  if (free <= reserve) return { kind: 'full', missing: reserve + 1 - free };
-  if (lane === 'live') return { kind: 'grant', count: Math.min(want, free - reserve) };
+  const unusable = Math.max(lane === 'live' ? 0 : keptForLive(capacity), kept);
+  if (free <= unusable) return { kind: 'full', missing: unusable + 1 - free };
+  if (lane === 'live') return { kind: 'grant', count: Math.min(want, free - unusable) };
   const burst = Math.ceil(free - capacity / 2);
-  if (burst > 0) return { kind: 'grant', count: Math.min(want, burst, free - reserve) };
+  if (burst > 0) return { kind: 'grant', count: Math.min(want, burst, free - unusable) };
   const pauseMs = windowMs / capacity - facts.sincePacedMs;
   return pauseMs > 0 ? { kind: 'wait', waitMs: pauseMs, paced: true } : { kind: 'grant', count: 1 };
 }

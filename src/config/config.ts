@@ -1,4 +1,6 @@
 import { MINUTE, SECOND } from '../clock.ts';
+import { wrongSettings } from './environment.ts';
+import { reservedOf } from './reserve.ts';
 import type { ResourceSettings } from './resource-settings.ts';
 import type { SettingValues, SourceValues } from './schema.ts';
 
@@ -24,8 +26,14 @@ export function createSource(
 ) {
   const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
   const { name, apiKey, addressFile, perResource } = own;
-  /** Requests allowed in any window of `windowMs`. */
-  const limits = { limit: data.SOURCE_RATE_LIMIT, windowMs: data.SOURCE_RATE_WINDOW_SECONDS * SECOND };
+  const windowMs = data.SOURCE_RATE_WINDOW_SECONDS * SECOND;
+  const rateLimit = data.SOURCE_RATE_LIMIT;
+  const reserved = reservedOf(data.SOURCE_RESERVE, { limit: rateLimit, windowMs, timeZone });
+  if (reserved.most >= rateLimit)
+    throw wrongSettings([
+      `SOURCE_RESERVE leaves ${reserved.most} requests per window of source "${name}" to other programs, and its limit is ${rateLimit}: Sluice could send none; expected less.`,
+    ]);
+  const limits = { windowMs, limit: rateLimit - reserved.least };
   const how = {
     auth: data.SOURCE_AUTH,
     pageSize: data.SOURCE_PAGE_SIZE,
@@ -43,7 +51,12 @@ export function createSource(
     timeZone,
     /** Null while the URL or the key is not set; only commands that do not contact the source allow that. */
     settings: url && apiKey ? Object.freeze({ url, apiKey, ...how }) : null,
+    /** Requests that Sluice may send in any window of `windowMs`: at the hour of the day that leaves the fewest to other programs. */
     ...limits,
+    /** Requests allowed in any window, ours and those of other programs with the key. */
+    rateLimit,
+    /** Requests per window that are left to others at a moment (epoch ms). */
+    reservedAt: reserved.at,
     ...perResource,
     /** Fields that are not stored, beside those whose names say that they hold a secret: `iban`, or `customers.phone` of one list. */
     never: data.SOURCE_NEVER,

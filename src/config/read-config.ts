@@ -107,9 +107,9 @@ function missingSource(texts: Texts): string[] {
     .map(name => `${name} is not set; expected ${expected[name]}.`);
 }
 
-function summary({ settings, schema, limit, windowMs }: SourceConfig): string {
+function summary({ settings, schema, rateLimit, windowMs }: SourceConfig): string {
   const address = settings ? withoutSecrets(settings.url) : 'its key is not set';
-  return `${address}, schema ${schema}, ${limit} requests in ${windowMs / SECOND} s`;
+  return `${address}, schema ${schema}, ${rateLimit} requests in ${windowMs / SECOND} s`;
 }
 
 /** Names such as DATABASE_POOL_SIZE and LOG_FORMAT belong to every program. */

@@ -63,12 +63,13 @@ export function isoTimes(name: string, value: unknown): unknown {
 
 /** The request limit in one line: used, left, and when requests become free. */
 export function budgetLine(usage: Usage, at: (value: string | null) => string): string {
-  const { used, limit, free, withheld, isNew, blockedUntil, nextFreeAt } = usage;
+  const { used, limit, free, reserve, withheld, isNew, blockedUntil, nextFreeAt } = usage;
   const whose = isNew ? 'sent without this warehouse' : 'by other programs with this key';
-  const others = withheld > 0 ? ` (and ${count(withheld)} ${whose})` : '';
+  const sent = withheld > 0 ? ` (and ${count(withheld)} ${whose})` : '';
+  const left = ` (${count(reserve)} more are left to other programs, which used ${count(withheld)})`;
   const blocked = blockedUntil ? `; the source asks to wait until ${at(blockedUntil)}` : '';
   const next = !blockedUntil && free === 0 && nextFreeAt ? `; next request free at ${at(nextFreeAt)}` : '';
-  return `${count(used)} of ${count(limit)} used in this window${others}, ${count(free)} left${blocked}${next}`;
+  return `${count(used)} of ${count(limit)} used in this window${reserve > 0 ? left : sent}, ${count(free)} left${blocked}${next}`;
 }
 
 /** A slice as ledgers write it, in a few words. */

@@ -292,6 +292,7 @@ test('usage reports requests by lane and purpose, and when the next one is free'
       used: 50,
       isNew: true,
       withheld: 0,
+      reserve: 0,
       free: 50,
       blockedUntil: null,
       nextFreeAt: null,

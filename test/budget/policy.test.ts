@@ -8,8 +8,8 @@ import {
   deferred,
   type Facts,
   freeOf,
+  keptForLive,
   observe,
-  reserveOf,
 } from '../../src/budget/policy.ts';
 import { HOUR, MINUTE, SECOND } from '../../src/clock.ts';
 
@@ -85,7 +85,7 @@ describe('the lanes below live', () => {
     fc.assert(
       fc.property(facts, lower, want, (given, on, asked) => {
         const count = granted(decide(given, on, asked));
-        if (count > 0) expect(freeOf(given) - count).toBeGreaterThanOrEqual(reserveOf(given.capacity));
+        if (count > 0) expect(freeOf(given) - count).toBeGreaterThanOrEqual(keptForLive(given.capacity));
       }),
     );
   });
@@ -95,7 +95,7 @@ describe('the lanes below live', () => {
       fc.property(facts, lower, want, (drawn, on, asked) => {
         const given = unblocked(drawn);
         const free = freeOf(given);
-        fc.pre(free > reserveOf(given.capacity) && free <= given.capacity / 2);
+        fc.pre(free > keptForLive(given.capacity) && free <= given.capacity / 2);
         const pauseMs = given.windowMs / given.capacity - given.sincePacedMs;
         expect(decide(given, on, asked)).toEqual(
           pauseMs > 0 ? { kind: 'wait', waitMs: pauseMs, paced: true } : { kind: 'grant', count: 1 },
@@ -134,7 +134,7 @@ test.each([
   [2, 1],
   [1, 0],
 ])('of a capacity of %i, %i are reserved for live', (capacity, reserve) => {
-  expect(reserveOf(capacity)).toBe(reserve);
+  expect(keptForLive(capacity)).toBe(reserve);
 });
 
 test('a deferred answer waits for whole milliseconds, at least one', () => {

@@ -138,11 +138,14 @@ test('the memory store and the ledger give the same grants and waits to any sequ
       windowMs: fc.constantFrom(HOUR, 7 * MINUTE),
       // At once, or only with the next statement.
       mayWait: fc.boolean(),
+      // Left to other programs, as a share.
+      share: fc.constantFrom(0, 0, 0.3, 0.9),
     });
     await fc.assert(
-      fc.asyncProperty(settings, sequence, async ({ limit, windowMs, mayWait }, steps) => {
+      fc.asyncProperty(settings, sequence, async ({ limit, windowMs, mayWait, share }, steps) => {
+        const reserve = () => Math.min(Math.ceil(limit * share), limit - 1);
         // A time-out that never passes: the memory store has none.
-        const options = { source: 'shop', apiKey: `key ${key++}`, limit, windowMs, timeoutMs: 30 * DAY };
+        const options = { source: 'shop', apiKey: `key ${key++}`, limit, reserve, windowMs, timeoutMs: 30 * DAY };
         // No time passes by itself.
         const record = { mayWait, clock: { ...clock, sleep: () => new Promise<void>(() => undefined) } };
         const inPostgres = await play(createLedger({ database, ...options, ...record }), steps, ms =>
@@ -150,7 +153,7 @@ test('the memory store and the ledger give the same grants and waits to any sequ
         );
         let nowMs = clock.now();
         const inMemory = await play(
-          createMemoryBudget({ clock: { ...clock, now: () => nowMs }, limit, windowMs }),
+          createMemoryBudget({ clock: { ...clock, now: () => nowMs }, limit, reserve, windowMs }),
           steps,
           ms => {
             nowMs += ms;

@@ -42,6 +42,21 @@ test('without any setting, the documented defaults apply', () => {
   });
 });
 
+test('a reserve is taken from the limit, and must leave some of it', () => {
+  const [source] = read({ SOURCE_RESERVE: '8-18:300,10%', SOURCE_TIMEZONE: 'Europe/Vienna' }).sources;
+  expect(source).toMatchObject({ rateLimit: 1000, limit: 900 });
+  expect([
+    source?.reservedAt(Date.parse('2026-01-15T02:00:00Z')),
+    source?.reservedAt(Date.parse('2026-01-15T11:00:00Z')),
+  ]).toEqual([100, 300]);
+  expect(() => read({ SOURCE_RESERVE: '8-18:300', SOURCE_RATE_LIMIT: '300' })).toThrow(
+    'SOURCE_RESERVE leaves 300 requests per window of source "main" to other programs, and its limit is 300: Sluice could send none; expected less.',
+  );
+  expect(() => read({ SOURCE_RESERVE: '100%' })).toThrow(
+    'SOURCE_RESERVE is "100%"; expected requests an hour such as 300, a percentage such as 30%, or both by hours of the day: 8-18:300,10%.',
+  );
+});
+
 test('all wrong settings are reported at once with the expected form, and no secret is shown', () => {
   const wrong = {
     SOURCE_URL: 'https://user:secret-1@books.example.com/?api_key=secret-2',

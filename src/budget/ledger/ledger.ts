@@ -31,6 +31,8 @@ export function createLedger(options: {
   apiKey: string;
   /** Requests per window, e.g. 1000. */
   limit: number;
+  /** How many of them are left to other programs, at this moment. Default: none. */
+  reserve?: () => number;
   windowMs: number;
   /** The longest a request may take from its grant to the end of its answer. */
   timeoutMs: number;
@@ -39,8 +41,13 @@ export function createLedger(options: {
   /** For that delay. */
   clock?: Clock;
 }): Ledger {
-  const { database, source, limit, windowMs, timeoutMs, clock = systemClock, mayWait = false } = options;
-  const ledger: LedgerKey = { key: budgetKey(options.apiKey), source, limit, windowMs, timeoutMs };
+  const { database, source, limit, reserve, windowMs, timeoutMs, clock = systemClock, mayWait = false } = options;
+  const ledger: LedgerKey = {
+    ...{ key: budgetKey(options.apiKey), source, limit, windowMs, timeoutMs },
+    get reserve() {
+      return reserve?.() ?? 0;
+    },
+  };
   const settling = createSettling(database, ledger, clock);
   /** As far as is known, the server counts as we do: so it was when asked last, and no answer has said otherwise since. */
   let isPlain = false;
@@ -112,43 +119,43 @@ interface TakeRow {
 
 const CREATE_KEY = 'insert into sluice.budgets (key) values ($1) on conflict do nothing';
 
-const reserveOf = (capacity: string) =>
-  `case when $5 = 'live' then 0 else least(ceil(${capacity} / 100.0), ${capacity} - 1)::int end`;
+const keptForLive = (capacity: string) =>
+  `case when $6 = 'live' then 0 else least(ceil(${capacity} / 100.0), ${capacity} - 1)::int end`;
 
-// The rule of `decide` in `policy.ts`, for the lane $5 that wants $6 requests of the source $7, with $8 kept. It counts what was
+// The rule of `decide` in `policy.ts`, for the lane $6 that wants $7 requests of the source $8, with $9 kept. It counts what was
 // committed before it began. Every grant moves the version of the key: if another take is committed meanwhile, this one finds the
 // version moved and grants nothing. Our limit is kept in force for processes that were given a higher one. With answers to record, it
 // decides by what was known before them, and grants nothing where they change what is known of the limit.
 const takeAfter = (ctes: string, isUnchanged: string): string => `
   with ${CLOCK_CTE}, ${ctes} ${STATE_CTES},
   room as (
-    select *, greatest(${reserveOf('capacity')}, $8::int) as reserve, server_free - ${reserveOf('server_limit')} as server_room,
+    select *, greatest(${keptForLive('capacity')}, $9::int) as unusable, server_free - ${keptForLive('server_capacity')} as server_room,
       $3::float8 / capacity - coalesce(since_paced_ms, 'infinity') as pause_ms
     from state),
   judged as (
     select *, case
       when blocked_ms > 0 then 'blocked'
-      when free <= reserve then 'full'
-      when $5 <> 'live' and free <= capacity / 2.0 and pause_ms > 0 then 'paced'
+      when free <= unusable then 'full'
+      when $6 <> 'live' and free <= capacity / 2.0 and pause_ms > 0 then 'paced'
       when server_room <= 0 then 'full at the server' end as obstacle
     from room),
   decided as materialized (
     select *, coalesce(obstacle = 'paced', false) as is_paced,
       case obstacle
         when 'blocked' then blocked_ms
-        when 'full' then ${untilFreeMs('(reserve + 1 - free)', '$3::float8', 'lowered_ms')}
+        when 'full' then ${untilFreeMs('(unusable + 1 - free)', '$3::float8', 'lowered_ms')}
         when 'paced' then pause_ms
         when 'full at the server' then ${untilFreeMs('(1 - server_room)', 'over_ms', 'withheld_ms')} end as wait_ms,
       case
         when obstacle is not null then 0
-        when $5 = 'live' then least($6::int, free - reserve, server_room)
-        when free > capacity / 2.0 then least($6::int, ceil(free - capacity / 2.0), free - reserve, server_room)
+        when $6 = 'live' then least($7::int, free - unusable, server_room)
+        when free > capacity / 2.0 then least($7::int, ceil(free - capacity / 2.0), free - unusable, server_room)
         else 1 end::int as allowed
     from judged),
   claimed as (
     update sluice.budgets b
     set version = b.version + 1,
-        paced_at = case when allowed > 0 and $5 <> 'live' then now else b.paced_at end,
+        paced_at = case when allowed > 0 and $6 <> 'live' then now else b.paced_at end,
         rate_limit = case when limit_is_new then $2::int else b.rate_limit end,
         rate_limit_until = case when limit_is_new then now + $3::float8 * interval '1 millisecond' else b.rate_limit_until end
     from decided d
@@ -156,7 +163,7 @@ const takeAfter = (ctes: string, isUnchanged: string): string => `
     returning now, allowed),
   granted as (
     insert into sluice.requests (key, source, lane, granted_at, counts_until)
-    select $1, $7, $5, now, now + ($4::float8 + $3::float8) * interval '1 millisecond'
+    select $1, $8, $6, now, now + ($4::float8 + $3::float8) * interval '1 millisecond'
     from claimed, generate_series(1, allowed)
     returning id)
   select now, clock_was_ahead, wait_ms, is_paced, is_plain,
@@ -165,7 +172,7 @@ const takeAfter = (ctes: string, isUnchanged: string): string => `
   from decided`;
 
 const TAKE = takeAfter('', 'true');
-const SETTLE_AND_TAKE = takeAfter(`${settleCtes(9)},`, 'not exists (select from reported)');
+const SETTLE_AND_TAKE = takeAfter(`${settleCtes(10)},`, 'not exists (select from reported)');
 
 // Nothing is blocked or lowered for longer than a window, or ten minutes. A later end dates from before the clock was set back, and
 // would hold the key up for hours: it is counted from now. The same goes for requests granted or answered ahead of now; those of a

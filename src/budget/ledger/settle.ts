@@ -213,4 +213,4 @@ export const settleCtes = (first: number): string => {
     returning b.key)`;
 };
 
-const SETTLE = `with ${CLOCK_CTE}, ${settleCtes(5)} select from (select $4::float8) unused`;
+const SETTLE = `with ${CLOCK_CTE}, ${settleCtes(6)} select from (select $4::float8, $5::int) unused`;

@@ -3,20 +3,25 @@ export interface LedgerKey {
   /** The hash of the API key, as `budgetKey` makes it. */
   readonly key: string;
   readonly source: string;
-  /** Requests per window. */
+  /** Requests per window, ours and those of other programs, to which `reserve` of them are left. */
   readonly limit: number;
+  readonly reserve: number;
   readonly windowMs: number;
   /** The longest a request may take from its grant to the end of its answer. */
   readonly timeoutMs: number;
 }
 
-/** The parameters $1 to $4 of `STATE_CTES`. */
-export const stateParameters = ({ key, limit, windowMs, timeoutMs }: LedgerKey): (string | number)[] => [
+/** The parameters $1 to $5 of `STATE_CTES`. */
+export const stateParameters = ({ key, limit, windowMs, timeoutMs, reserve }: LedgerKey): (string | number)[] => [
   key,
   limit,
   windowMs,
   timeoutMs,
+  reserve,
 ];
+
+/** The rule of `leftToOthers` in `policy.ts`, for the limit $2 and what is left to others of it, $5. */
+const leftToOthers = (limit: string): string => `least(ceil(${limit} * $5::float8 / $2::int), ${limit} - 1)::int`;
 
 /** The time, read once: `sluice.now()` is volatile, and an index takes a value only. For the window $3 (ms). */
 export const CLOCK_CTE = `
@@ -26,8 +31,8 @@ export const CLOCK_CTE = `
     from (select sluice.now() as now) n)`;
 
 /**
- * CTEs that end in `state`: the `Facts` of the key $1 for a process with the limit $2, the window $3 and the time-out $4 (ms). No row
- * before the first take of the key. They follow `CLOCK_CTE`.
+ * CTEs that end in `state`: the `Facts` of the key $1 for a process with the limit $2, of which $5 are left to others, the window $3 and
+ * the time-out $4 (ms). No row before the first take of the key. They follow `CLOCK_CTE`.
  *
  * A `paced_at` that lies ahead dates from before the clock was set back and is ignored; the next grant sets it again.
  */
@@ -44,19 +49,23 @@ export const STATE_CTES = `
       case when server_limit_for is not null then server_window_ms end as over_ms,
       least($2::int, case when server_limit_for is not null
                        then floor(least(server_limit * coalesce($3::float8 / server_window_ms, 1), $2::int))::int end,
-                     case when rate_limit_for is not null then rate_limit end) as capacity,
+                     case when rate_limit_for is not null then rate_limit end) as total,
       case when withheld_for is not null then withheld else 0 end as withheld_now,
       (select count(*)::int from sluice.requests where requests.key = $1 and counts_until > budget.now) as used
     from budget),
+  shared as materialized (
+    select *, total - ${leftToOthers('total')} as capacity, server_limit - ${leftToOthers('server_limit')} as server_capacity,
+      greatest(withheld_now - ${leftToOthers('case when over_ms is null then total else server_limit end')}, 0) as beyond
+    from counted),
   state as materialized (
-    select now, version, capacity, used, over_ms, server_limit,
+    select now, version, capacity, used, over_ms, server_capacity,
       -- The server counts as we do, as far as is known.
       withheld = 0 and server_limit is null and server_window_ms is null as is_plain,
-      case when over_ms is null then withheld_now else 0 end as withheld,
-      capacity - used - case when over_ms is null then withheld_now else 0 end as free,
-      case when over_ms is not null then server_limit - withheld_now - (
+      case when over_ms is null then withheld_now else 0 end as withheld, total - capacity as left_to_others,
+      capacity - used - case when over_ms is null then beyond else 0 end as free,
+      case when over_ms is not null then server_capacity - beyond - (
         select count(*)::int from sluice.requests
-        where requests.key = $1 and counts_until > counted.now + ($3::float8 - over_ms) * interval '1 millisecond') end as server_free,
+        where requests.key = $1 and counts_until > shared.now + ($3::float8 - over_ms) * interval '1 millisecond') end as server_free,
       (extract(epoch from withheld_for - now) * 1000)::float8 as withheld_ms,
       (extract(epoch from case when blocked_until > now then least(blocked_until, longest) end - now) * 1000)::float8 as blocked_ms,
       (extract(epoch from now - case when paced_at <= now then paced_at end) * 1000)::float8 as since_paced_ms,
@@ -68,7 +77,7 @@ export const STATE_CTES = `
       coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest, false)
         or exists (select from sluice.requests where requests.key = $1
                     and counts_until > now + ($3::float8 + $4::float8) * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
-    from counted)`;
+    from shared)`;
 
 /**
  * Milliseconds until `missing` more requests can be free in a window of `overMs`, or a lower limit lapses after `loweredMs`; all three in

@@ -5,10 +5,12 @@ import { CLOCK_CTE, type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } f
 
 /** What a key has used and may still use; moments are texts as Postgres writes them. */
 export interface Usage {
-  /** Requests per window: the configured limit, or what the server or another process lowers it to. */
+  /** Requests per window: the configured limit, or what the server or another process lowers it to, less the reserve. */
   readonly limit: number;
   /** Requests that count now, including those in flight. */
   readonly used: number;
+  /** Requests per window that are left to other programs. */
+  readonly reserve: number;
   /** Requests that the server counts beyond ours, e.g. those of another program on the same key. */
   readonly withheld: number;
   /** The ledger counts for less than a window: what was sent before, such as by `sluice doctor` without tables, is withheld. */
@@ -44,10 +46,11 @@ const USAGE = `
     select greatest(coalesce(blocked_ms, 0), case when free <= 0
       then ${untilFreeMs('(1 - free)', '$3::float8', 'lowered_ms')} else 0 end) as wait_ms
     from state)
-  select coalesce(capacity, $2::int) as "limit", coalesce(used, 0) as used, coalesce(withheld, 0) as withheld,
+  select coalesce(capacity, $2::int - $5::int) as "limit", coalesce(used, 0) as used, coalesce(withheld, 0) as withheld,
+    coalesce(left_to_others, $5::int) as reserve,
     not exists (select from sluice.requests where key = $1 and granted_at <= clock.now - $3::float8 * interval '1 millisecond')
-      and not exists (select from sluice.requests_by_minute where source = $5) as "isNew",
-    greatest(0, coalesce(free, $2::int)) as free,
+      and not exists (select from sluice.requests_by_minute where source = $6) as "isNew",
+    greatest(0, coalesce(free, $2::int - $5::int)) as free,
     (select blocked_until from budget where blocked_until > now) as "blockedUntil",
     (select clock.now + wait_ms * interval '1 millisecond' from waits where wait_ms > 0) as "nextFreeAt",
     (select json_object_agg(lane, n) from (select lane, count(*) as n from recent group by lane) each) as "byLane",
@@ -56,9 +59,9 @@ const USAGE = `
 
 /** What a key has left, and when more stops counting. A server that refuses all requests is left to `take`. */
 export async function readForecast(database: Database, ledger: LedgerKey): Promise<Forecast> {
-  const { limit, windowMs } = ledger;
+  const { limit, reserve, windowMs } = ledger;
   const { rows } = await database.query<ForecastRow>(FORECAST, [...stateParameters(ledger), STEPS]);
-  return rows[0] ? { windowMs, ...rows[0] } : wholeLimit(limit, windowMs);
+  return rows[0] ? { windowMs, ...rows[0] } : wholeLimit(limit - reserve, windowMs);
 }
 
 type ForecastRow = Record<string, unknown> & Omit<Forecast, 'windowMs'>;
@@ -67,10 +70,10 @@ type ForecastRow = Record<string, unknown> & Omit<Forecast, 'windowMs'>;
 const FORECAST = `
   with ${CLOCK_CTE}, ${STATE_CTES},
   ending as (
-    select least(ceil(extract(epoch from counts_until - now) * 1000 * $5::int / $3::float8), $5::int)::int as step,
+    select least(ceil(extract(epoch from counts_until - now) * 1000 * $6::int / $3::float8), $6::int)::int as step,
       count(*)::int as requests
     from clock, sluice.requests where key = $1 and counts_until > now
     group by 1)
   select greatest(0, free) as free,
-    array(select coalesce(requests, 0) from generate_series(1, $5::int) step left join ending using (step) order by step) as ending
+    array(select coalesce(requests, 0) from generate_series(1, $6::int) step left join ending using (step) order by step) as ending
   from state`;

@@ -145,11 +145,12 @@ async function checkSource(
   if (!database) return;
   const usage = await openLedger(database, source).usage();
   note({ check: 'quota', ok: usage.free > 0, found: budgetLine(usage, at => momentWithZone(at, source.timeZone)) });
-  if (usage.limit < source.limit)
+  const allowed = usage.limit + usage.reserve;
+  if (allowed < source.rateLimit)
     note({
       check: 'limit',
       ok: true,
-      found: `the source or another process lowered it to ${usage.limit}; SOURCE_RATE_LIMIT is ${source.limit}`,
+      found: `the source or another process lowered it to ${allowed}; SOURCE_RATE_LIMIT is ${source.rateLimit}`,
     });
   for (const { text, feasible } of await readTargets(database, source, session.jobs, usage.limit))
     note({ check: 'target', ok: true, found: text, next: feasible === false ? TARGET_NEXT : undefined });

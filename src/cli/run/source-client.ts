@@ -3,7 +3,7 @@ import { type Client, openClient } from '../../source/client.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { createWaitNote } from '../output/progress.ts';
 import type { OpenSource, Session } from '../session/session.ts';
-import { openLedger } from '../session/source-settings.ts';
+import { limitsOf, openLedger } from '../session/source-settings.ts';
 
 /**
  * Runs `work` with a client of the source, within the budget of all processes if there is a database. `waitsAs`: the name under which it
@@ -15,7 +15,7 @@ export async function withClient<T>(
   work: (client: Client) => Promise<T>,
 ): Promise<T> {
   const { database, source, noWait, waitsAs } = given;
-  const budget = database ? openLedger(database, source) : createMemoryBudget({ clock, ...source });
+  const budget = database ? openLedger(database, source) : createMemoryBudget({ clock, ...limitsOf(source) });
   const note = waitsAs === undefined ? {} : createWaitNote(terminal, clock, waitsAs, source.timeZone);
   const client = openClient({ ...source.settings, ...note, budget, noWait, clock, log });
   try {

@@ -54,7 +54,7 @@ export function describeShared(sources: readonly OpenSource[]): Concern[] {
   for (const sharing of groupBy(sources, ({ settings }) => settings.apiKey).values()) {
     if (sharing.length === 1) continue;
     // The ledger grants what the lowest limit in use allows.
-    const limits = sharing.map(({ settings }) => settings.limit);
+    const limits = sharing.map(({ rateLimit }) => rateLimit);
     const lowest = count(Math.min(...limits));
     const share = `they share one request limit${new Set(limits).size > 1 ? `, the lowest of theirs: ${lowest}` : ` of ${lowest}`}`;
     const places = groupBy(sharing, ({ settings }) => new URL(settings.url).href.replace(/\/+$/, ''));

@@ -27,8 +27,16 @@ export const plannedOf = (source: SourceConfig, jobs: ReadonlyMap<string, Job>):
   });
 
 /** The ledger of requests of the source's key, shared by all processes. */
-export const openLedger = (database: Database, { name, settings }: OpenSource): Ledger =>
-  createLedger({ ...settings, database, source: name, mayWait: true });
+export const openLedger = (database: Database, source: OpenSource): Ledger => {
+  const { name, settings } = source;
+  return createLedger({ ...settings, ...limitsOf(source), database, source: name, mayWait: true });
+};
+
+/** The request limit of the source's key, and how much of it is left to other programs at this moment. */
+export const limitsOf = ({ rateLimit, windowMs, reservedAt }: SourceConfig) => ({
+  ...{ limit: rateLimit, windowMs },
+  reserve: () => reservedAt(Date.now()),
+});
 
 /** What is used and left of the request limit; null where the key is not set. */
 export const readUsage = async (database: Database, source: SourceConfig): Promise<Usage | null> =>

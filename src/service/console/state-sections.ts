@@ -92,9 +92,10 @@ function incidentRow({ source, resource, kind, openedAt, message, next }: Incide
 
 /** Used by lane, what others used, and when a request frees. */
 export function usageSection(usage: Usage, now: Now): Html {
-  const { limit, used, withheld, byLane, free, blockedUntil, nextFreeAt, isNew } = usage;
+  const { limit, used, reserve, withheld, byLane, free, blockedUntil, nextFreeAt, isNew } = usage;
   const granted = byLane.live + byLane.backfill + byLane.verify;
-  const text = `${count(used)} of ${count(limit)} requests used`;
+  const leaves = reserve > 0 ? `; ${count(reserve)} more are left to other programs` : '';
+  const text = `${count(used)} of ${count(limit)} requests used${leaves}`;
   const shares = [
     { name: 'live', colour: 'q1', value: byLane.live },
     { name: 'backfill', colour: 'q5', value: byLane.backfill },
@@ -108,7 +109,7 @@ export function usageSection(usage: Usage, now: Now): Html {
       : free === 0 && nextFreeAt !== null
         ? html`All used. The next is free ${ago(stampMs(nextFreeAt), now)}.`
         : html`${count(free)} left.`;
-  return html`<p>${text}</p>${meter(shares, limit, text)}<p class="soft">${left}</p>`;
+  return html`<p>${text}</p>${meter(shares, limit + reserve, text)}<p class="soft">${left}</p>`;
 }
 
 /** Runs, one a row; on a phone, one a block. `several`: their source is named. */

@@ -136,6 +136,7 @@ export const sourceSchema = z.object({
       used: z.number().int(),
       free: z.number().int(),
       withheld: z.number().int(),
+      reserve: z.number().int().describe('Requests per window that are left to other programs, beside `limit`.'),
       nextFreeAt: moment.nullable(),
       blockedUntil: moment.nullable(),
       byLane: z.object({ live: z.number().int(), backfill: z.number().int(), verify: z.number().int() }),

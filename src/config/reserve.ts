@@ -1,0 +1,59 @@
+import { HOUR } from '../clock.ts';
+
+/** What is left to other programs with the key, for each hour of the day: requests an hour, or a percentage of the limit. */
+export type Reserve = readonly Amount[];
+
+type Amount = { readonly requests: number } | { readonly percent: number };
+
+const NOTHING: Amount = { requests: 0 };
+const HOURS_OF_DAY = 24;
+
+/** `300`, `30%`, or by hours, which others follow: `8-18:300,10%`. Null for a text that is none of these. */
+export function parseReserve(text: string): Reserve | null {
+  const hours = new Array<Amount | null>(HOURS_OF_DAY).fill(null);
+  let rest: Amount | null = null;
+  for (const part of text.split(',')) {
+    const [, from, to, number, percent] = /^\s*(?:(\d{1,2})-(\d{1,2}):)?(\d{1,7})(%)?\s*$/.exec(part) ?? [];
+    if (number === undefined || (percent && Number(number) > 99)) return null;
+    const amount: Amount = percent ? { percent: Number(number) } : { requests: Number(number) };
+    if (from === undefined || to === undefined) {
+      if (rest !== null) return null;
+      rest = amount;
+      continue;
+    }
+    const [first, end] = [Number(from), Number(to)];
+    if (first >= HOURS_OF_DAY || end > HOURS_OF_DAY || first === end) return null;
+    const length = (end - first + HOURS_OF_DAY) % HOURS_OF_DAY || HOURS_OF_DAY;
+    for (let passed = 0; passed < length; passed++) {
+      const hour = (first + passed) % HOURS_OF_DAY;
+      if (hours[hour] !== null) return null;
+      hours[hour] = amount;
+    }
+  }
+  return hours.map(amount => amount ?? rest ?? NOTHING);
+}
+
+/** What a reserve comes to under a limit, in requests per window. */
+export interface Reserved {
+  /** In the hour of the day that leaves the fewest, and the most, to others. */
+  readonly least: number;
+  readonly most: number;
+  /**
+   * At a moment (epoch ms): the most of the hours that lie within a window from then on, because what is sent now counts until then.
+   */
+  at(moment: number): number;
+}
+
+export function reservedOf(
+  reserve: Reserve = [NOTHING],
+  { limit, windowMs, timeZone }: { limit: number; windowMs: number; timeZone: string },
+): Reserved {
+  const hours = reserve.map(amount =>
+    Math.ceil('percent' in amount ? (limit * amount.percent) / 100 : (amount.requests * windowMs) / HOUR),
+  );
+  const [least, most] = [Math.min(...hours), Math.max(...hours)];
+  if (least === most) return { least, most, at: () => most };
+  const format = new Intl.DateTimeFormat('en', { timeZone, hour: '2-digit', hourCycle: 'h23' });
+  const ahead = [...Array(Math.ceil(windowMs / HOUR)).keys()].map(hour => hour * HOUR).concat(windowMs);
+  return { least, most, at: moment => Math.max(...ahead.map(ms => hours[Number(format.format(moment + ms))] ?? most)) };
+}
