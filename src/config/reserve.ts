@@ -10,7 +10,7 @@ const HOURS_OF_DAY = 24;
 
 /** `300`, `30%`, or by hours, which others follow: `8-18:300,10%`. Null for a text that is none of these. */
 export function parseReserve(text: string): Reserve | null {
-  const hours = new Array<Amount | null>(HOURS_OF_DAY).fill(null);
+  const hours: (Amount | null)[] = Array.from({ length: HOURS_OF_DAY }, () => null);
   let rest: Amount | null = null;
   for (const part of text.split(',')) {
     const [, from, to, number, percent] = /^\s*(?:(\d{1,2})-(\d{1,2}):)?(\d{1,7})(%)?\s*$/.exec(part) ?? [];
@@ -41,7 +41,7 @@ export interface Reserved {
   /**
    * At a moment (epoch ms): the most of the hours that lie within a window from then on, because what is sent now counts until then.
    */
-  at(moment: number): number;
+  readonly at: (moment: number) => number;
 }
 
 export function reservedOf(

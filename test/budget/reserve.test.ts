@@ -68,7 +68,7 @@ async function play(
   budget: Budget,
   policy: Policy,
   others: (at: number) => number,
-  { hours, advance, now }: { hours: number; advance: (ms: number) => Promise<unknown> | unknown; now: () => number },
+  { hours, advance, now }: { hours: number; advance: (ms: number) => unknown; now: () => number },
 ) {
   const server = policy();
   const refused = { sluice: 0, others: 0 };
