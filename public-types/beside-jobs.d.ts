@@ -18,6 +18,8 @@ export interface Interval {
 /** For Kysely: `new Kysely<Warehouse>({ .. }).withSchema('warehouse')`. */
 export interface Warehouse {
   cash_flow_by_month: CashFlowByMonth;
+  change_log: ChangeLog;
+  changes: Changes;
   customer_balance: CustomerBalance;
   customer_value: CustomerValue;
   expenses_by_category: ExpensesByCategory;
@@ -44,6 +46,46 @@ export interface CashFlowByMonth {
   readonly net: string | null;
   /** SOURCE_CURRENCY; null where it is not set, as the API names no currency. */
   readonly currency: string | null;
+}
+
+/** One row for each change of a row since its list was first read in full; the view changes shows what changed. */
+export interface ChangeLog {
+  /** Number of the change: without gaps, in the order of commits. */
+  readonly number: string;
+  /** The list, such as invoices. */
+  readonly resource: string;
+  /** The key of the row, as text; null if it was erased. */
+  readonly key: string | null;
+  /** inserted, updated, deleted, or revived: a row that had been deleted came back. */
+  readonly kind: string;
+  /** It happened at the source after this moment; null if that is not known. */
+  readonly earliest: Date | null;
+  /** It happened before this moment, when it was stored. */
+  readonly seen_at: Date;
+  /** The run that found it: sluice.runs. */
+  readonly run_id: string | null;
+}
+
+/** Every change of a row in the last 30 days, with what it was before and after: docs/changes.md */
+export interface Changes {
+  /** Number of the change: without gaps, in the order of commits. */
+  readonly number: string | null;
+  /** The list, such as invoices. */
+  readonly resource: string | null;
+  /** The key of the row, as text; null if it was erased. */
+  readonly key: string | null;
+  /** inserted, updated, deleted, or revived: a row that had been deleted came back. */
+  readonly kind: string | null;
+  /** The row as it was, with its child rows; of an updated one, what differs. */
+  readonly before: unknown;
+  /** The row as it was after the change; of an updated one, what differs. */
+  readonly after: unknown;
+  /** It happened at the source after this moment; null if that is not known. */
+  readonly earliest: Date | null;
+  /** It happened before this moment, when it was stored. */
+  readonly seen_at: Date | null;
+  /** The run that found it: sluice.runs. */
+  readonly run_id: string | null;
 }
 
 /** What each customer was billed, has paid and owes. */
@@ -250,6 +292,8 @@ export interface RowHistory {
   readonly ended_by: string;
   /** The run that ended it: sluice.runs. */
   readonly run_id: string | null;
+  /** The change that ended it: change_log; null before those were numbered. */
+  readonly number: string | null;
 }
 
 /** Tickets by department, priority and status. */

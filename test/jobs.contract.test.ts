@@ -118,6 +118,7 @@ describe.each(jobs)('$name', ({ name, job }) => {
         'rewriteShares',
         'key',
         'listFile',
+        'masks',
         'never',
         'path',
         'record',

@@ -47,6 +47,10 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
   },
   'Use the data:': {
     sql: ['Run a read-only query on the warehouse', async cli => (await import('./commands/sql.ts')).sqlCommand(cli)],
+    changes: [
+      'Show what changed, from the first full reading on, and follow it',
+      async cli => (await import('./commands/changes.ts')).changesCommand(cli),
+    ],
     export: [
       'Write a table, a view or a query to a file',
       async cli => (await import('./commands/export.ts')).exportCommand(cli),

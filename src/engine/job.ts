@@ -39,7 +39,7 @@ export interface Job {
   readonly control: ControlTotals | null;
   /** The field that tells when the source last changed the row; null: none does. */
   readonly updatedAt: string | null;
-  /** Keep all earlier versions of changed rows in `row_history`, unless HISTORY_<NAME> says otherwise. Default: for eight days. */
+  /** Keep all earlier versions of changed rows in `row_history`, unless HISTORY_<NAME> says otherwise. Default: for 31 days. */
   readonly history: boolean;
   /**
    * By column or child field: the share of its values that may be replaced within 24 hours before somebody is told, unless REWRITE_LIMIT_<NAME>

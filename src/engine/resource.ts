@@ -90,7 +90,7 @@ export function createResource(options: ResourceOptions): Resource {
     profile: UNKNOWN,
     strategy: strategyFor(UNKNOWN, job),
     entries: new Map(),
-    cursor: { version: '0', readings: {} },
+    cursor: { version: '0', isLogged: false, readings: {} },
     reading: new Set(),
     holdsMissing: true,
     quarantined: true,

@@ -101,5 +101,8 @@ export const storeParcels = (database: Database, table: Table, count: number) =>
 /** Marks parcels missing, as a reading of the slice from one moment to another: the numbers of their grants. */
 export const missParcels = (database: Database, keys: readonly string[], slice = 'id 1..10', [start, end] = [1, 1]) =>
   inTransaction(database, tx =>
-    markMissing(tx, PARCELS, keys, { slice, startedAt: readAtOf(start), endedAt: readAtOf(end), lagMs: 0 }),
+    markMissing(tx, PARCELS, keys, {
+      ...{ slice, startedAt: readAtOf(start), endedAt: readAtOf(end) },
+      ...{ lagMs: 0, provenBefore: null },
+    }),
   );

@@ -56,7 +56,7 @@ export function withListFiles(jobs: ReadonlyMap<string, Job>, files: readonly Li
     if (file.declares === 'list') all.set(file.name, jobOf(file.file, file.list));
     else if (job) all.set(file.name, extendJob(file.name, job, file.more));
   }
-  const owners = new Map([['row_history', 'Sluice']]);
+  const owners = new Map(['row_history', 'change_log', 'changes'].map(name => [name, 'Sluice']));
   for (const [name, { children }] of all)
     for (const table of [name, historyViewOf(name), ...Object.values(children).map(child => child.table)]) {
       const other = owners.get(table);

@@ -4,7 +4,8 @@ import type { SeenTime } from '../../warehouse/database/now.ts';
 import { type Booking, bookCommit } from '../../warehouse/ledgers/book-commit.ts';
 import type { Cursor } from '../../warehouse/ledgers/cursors.ts';
 import { addCounts } from '../../warehouse/ledgers/runs.ts';
-import { beginEffects, coverageChange, type TransactionEffects } from '../conclude/transaction-effects.ts';
+import { beginEffects, coverageChange, resourceIn, type TransactionEffects } from '../conclude/transaction-effects.ts';
+import { oldestProof } from '../coverage/list.ts';
 import { groupBy } from '../group-by.ts';
 import type { Committed, Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
@@ -63,6 +64,7 @@ const bookingOf = (effects: TransactionEffects, steps: readonly Step[]): Booking
   readings: effects.readings,
   position: steps.map(step => sliceText(step.slice)).join(', '),
   runId: steps.at(-1)?.task.runId ?? null,
+  isProven: oldestProof(resourceIn(effects)) !== null,
   learnt: [...effects.learnt.values()],
   ...coverageChange(effects),
   counts: [...effects.counts].map(([{ runId, orderId }, counts]) => ({ runId, orderId, counts })),

@@ -6,6 +6,7 @@ import { oldestProof } from '../coverage/list.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';
 import { isBadData } from './bad-data.ts';
+import { loggedRows } from './logged-rows.ts';
 
 /** The result of writing several steps. */
 export interface WrittenRows {
@@ -48,6 +49,7 @@ export async function writeOrSetAside(
     lagMs: resource.lagMs,
     mostlyStored: oldestProof(resource) !== null,
     orphans: rowByRow,
+    logged: loggedRows(resource, steps),
   };
   const inserted = new Set<string>();
   const updated = new Set<string>();

@@ -5,6 +5,7 @@ import { REPORT } from '../../warehouse/ledgers/cursors.ts';
 import { forgetLacked, markMissing, noteShown, unmarkMissing } from '../../warehouse/rows/missing-rows.ts';
 import { seeAnew } from '../../warehouse/rows/quarantine.ts';
 import { compareRows, countEach, readStoredAt } from '../../warehouse/rows/stored-rows.ts';
+import { sliceAsOf } from '../coverage/as-of.ts';
 import { settlesDoubt } from '../coverage/hidden-rows.ts';
 import { pageSize, partition } from '../coverage/list.ts';
 import { growParts, partsIn, splitEntry } from '../coverage/prove.ts';
@@ -229,6 +230,7 @@ async function concludeGone(
     startedAt: end.at,
     endedAt: end.at,
     lagMs: resource.lagMs,
+    provenBefore: sliceAsOf(resource, slice),
   });
   resource.holdsMissing = true;
   await remove(tx, effects, task, [end.key], counts);

@@ -22,7 +22,7 @@ export async function remove(
   const shown = new Set(keys.length > 0 ? steps.flatMap(shownBy) : []);
   const gone = keys.filter(key => !shown.has(key));
   const result = await deleteRows(tx, resource.table, placeOf(resource), gone, {
-    runId: task.runId,
+    ...{ runId: task.runId, lagMs: resource.lagMs },
     // Rows deleted earlier in this transaction count.
     accepted: Math.max(task.state.accepted - counts.deleted, 0),
   });

@@ -8,6 +8,7 @@ import { countQuarantined, lastFirstSeen } from '../../warehouse/rows/quarantine
 import { keptIn, shownByNone } from '../../warehouse/rows/row-windows.ts';
 import { sliceCondition } from '../../warehouse/rows/slice-condition.ts';
 import { type Compared, compareRows, countRows } from '../../warehouse/rows/stored-rows.ts';
+import { sliceAsOf } from '../coverage/as-of.ts';
 import type { Accounted } from '../coverage/hidden-rows.ts';
 import { coveredSince, oldestProof, partition, unfilteredSince } from '../coverage/list.ts';
 import { partsIn, type StoredCount } from '../coverage/prove.ts';
@@ -101,7 +102,16 @@ export async function settleLacked(
       if (unreadable !== 'new') for (const key of lacked) task.findings.extra.add(key);
       continue;
     }
-    const reading = { slice: sliceText(slice), startedAt, endedAt, unreadable, half, lagMs: resource.lagMs };
+    const provenBefore = sliceAsOf(resource, slice);
+    const reading = {
+      slice: sliceText(slice),
+      startedAt,
+      endedAt,
+      unreadable,
+      half,
+      lagMs: resource.lagMs,
+      provenBefore,
+    };
     const before = await markMissing(tx, placeOf(resource), lacked, reading);
     counts.missing += lacked.length - before.length;
     resource.holdsMissing = true;

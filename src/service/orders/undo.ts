@@ -49,7 +49,10 @@ export async function undoRuns(
   { dryRun }: { dryRun: boolean },
 ): Promise<UndoneList[]> {
   const jobs = [...(await listsOf(database.kysely, source, ids))];
-  const tables = jobs.map(([name, job]) => [name, tableIn(source.schema, declareTable(name, job))] as const);
+  // All of them, since changes of the schema are numbered: see `logCtes`.
+  const tables = [...source.jobs].map(
+    ([name, job]) => [name, tableIn(source.schema, declareTable(name, job))] as const,
+  );
   const undone = await database.transaction(async tx => {
     await lockLists(tx, source.name, new Map(tables));
     const lists: UndoneList[] = [];

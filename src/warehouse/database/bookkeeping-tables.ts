@@ -47,6 +47,11 @@ export const BOOKKEEPING_TABLES = {
     version: 'bigint default',
     server_window_ms: 'double precision null',
   },
+  'sluice.change_numbers': {
+    schema: 'text',
+    last: 'bigint',
+    first: 'bigint default',
+  },
   'sluice.coverage': {
     source: 'text',
     resource: 'text',
@@ -72,6 +77,7 @@ export const BOOKKEEPING_TABLES = {
     position: 'text null',
     committed_at: 'timestamp with time zone null',
     run_id: 'bigint null',
+    logs_since: 'timestamp with time zone null',
   },
   'sluice.declared_fields': {
     schema: 'text',
@@ -145,6 +151,7 @@ export const BOOKKEEPING_TABLES = {
     unreadable: 'boolean default',
     lacked_at: 'timestamp with time zone default',
     shown_at: 'timestamp with time zone null',
+    proven_before: 'timestamp with time zone null',
   },
   'sluice.orders': {
     id: 'bigint identity',

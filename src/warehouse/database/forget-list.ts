@@ -23,7 +23,7 @@ export async function forgetList(tx: Db, sources: RawBuilder<string>, resource: 
     await tx.deleteFrom(table).where('source', 'in', sources).where('resource', '=', resource).execute();
   await tx
     .updateTable('sluice.cursors')
-    .set({ version: sql<string>`version + 1`, readings: '{}', position: null })
+    .set({ version: sql<string>`version + 1`, readings: '{}', position: null, logs_since: null })
     .where('source', 'in', sources)
     .where('resource', '=', resource)
     .execute();

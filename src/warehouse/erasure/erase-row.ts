@@ -7,6 +7,7 @@ import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import { eraseSealed } from '../rows/seals.ts';
 import type { Table } from '../rows/tables.ts';
+import { eraseLogged } from '../rows/write/change-log.ts';
 
 export type Counts = Record<string, number>;
 
@@ -43,6 +44,8 @@ export async function eraseRow(tx: Db, table: Table, place: Place, key: string):
   await erase(rows);
   await detachReadings(tx, place, key, slice);
   await erase(readings);
+  const logged = await eraseLogged(tx, { schema: table.schema, resource }, key);
+  if (logged > 0) counts[`${table.schema}.change_log`] = logged;
   // Of its rows in closed months, the hashes stay, so that their digests can still be checked.
   const sealed = await eraseSealed(tx, { schema: table.schema, resource }, key);
   if (sealed > 0) counts['sluice.sealed_rows'] = sealed;

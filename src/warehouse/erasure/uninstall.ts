@@ -31,7 +31,7 @@ const BOOKKEEPING = 'sluice';
 /** A table of a warehouse: one that a job declares, or one of a job that there is no more. */
 const isOurs = (schemas: readonly string[], declared: readonly string[]) => sql<boolean>`
   c.relkind::text in ('r', 'p') and (n.nspname = ${BOOKKEEPING} or n.nspname = any(${schemas}) and (
-    c.relname = any(${[...declared, 'row_history']})
+    c.relname = any(${[...declared, 'row_history', 'change_log']})
     or (select count(*) from pg_attribute a where a.attrelid = c.oid and a.attname in ('_read_at', '_synced_at')) = 2))`;
 
 /** `declared`: names of the tables that jobs declare, of which each schema may hold some. SQL: the catalog, and tables that may be absent. */

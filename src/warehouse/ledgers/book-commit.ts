@@ -46,7 +46,11 @@ export async function bookCommit(
     if (!lost) seenTime.check();
     throw stale({ source, resource: unmoved.resource });
   }
-  return bookings.map(({ resource, readings }) => ({ version: versions.get(resource) as string, readings }));
+  return bookings.map(({ resource, from, readings, isProven }) => ({
+    version: versions.get(resource) as string,
+    isLogged: from.isLogged || isProven,
+    readings,
+  }));
 }
 
 const learntIn = (bookings: readonly Booking[]): Trait[] =>

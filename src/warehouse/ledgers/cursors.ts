@@ -36,6 +36,8 @@ type StoredReading = Omit<ReadingState, 'keys' | 'steady'> & { readonly seen?: n
 /** The durable position of one resource: its version, and the slices being read, keyed by the text that names them. */
 export interface Cursor {
   readonly version: string;
+  /** All of the list was read once: changes of its rows are logged from then on. */
+  readonly isLogged: boolean;
   readonly readings: Readonly<Record<string, ReadingState>>;
 }
 
@@ -58,19 +60,24 @@ export async function takeCursors(
   leftAt: Readonly<Record<string, string>> | null = null,
 ): Promise<Map<string, Cursor>> {
   const versions = leftAt === null ? null : JSON.stringify(leftAt);
-  const { rows } = await sql<{ resource: string; version: string; readings: Record<string, StoredReading> }>`
+  const { rows } = await sql<{
+    resource: string;
+    version: string;
+    readings: Record<string, StoredReading>;
+    isLogged: boolean;
+  }>`
     insert into sluice.cursors as c (source, resource)
     select ${source}, r from unnest(cast(${resources} as text[])) r order by r
     on conflict (source, resource) do update set version = c.version + 1, readings = (
       select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(c.readings)
       where key = ${WHOLE} or cast(value->>'startedAt' as timestamptz) > sluice.now() - make_interval(secs => ${MAX_READING_SECONDS}))
     where cast(${versions} as jsonb) is null or c.version = cast(cast(${versions} as jsonb)->>c.resource as bigint)
-    returning resource, version, readings`.execute(db);
+    returning resource, version, readings, logs_since is not null as "isLogged"`.execute(db);
   const lost = resources.find(name => !rows.some(({ resource }) => resource === name));
   if (lost !== undefined) throw stale({ source, resource: lost });
   const seen = await readSeenKeys(db, source, resources);
   const cursors = new Map<string, Cursor>();
-  for (const { resource, version, readings: stored } of rows) {
+  for (const { resource, version, isLogged, readings: stored } of rows) {
     const readings: Record<string, ReadingState> = {};
     for (const [slice, { seen: count, steady, ...position }] of Object.entries(stored)) {
       const keys = seen.get(keyOf(resource, slice)) ?? [];
@@ -79,7 +86,7 @@ export async function takeCursors(
       readings[slice] = { ...position, steady, keys };
       seen.delete(keyOf(resource, slice));
     }
-    cursors.set(resource, { version, readings });
+    cursors.set(resource, { version, isLogged, readings });
   }
   if (seen.size > 0) await forgetSeenKeys(db, source, [...seen.keys()]);
   return cursors;
@@ -120,6 +127,8 @@ export interface CursorMove {
   readonly readings: Cursor['readings'];
   readonly position: string;
   readonly runId: string | null;
+  /** By now all of the list has been read. */
+  readonly isProven: boolean;
 }
 
 /**
@@ -127,18 +136,19 @@ export interface CursorMove {
  * `latest`, in epoch ms), those of the seen keys, and `moved` (the new `version` of each; none unless `ours` holds).
  */
 export function cursorCtes(source: string, cursors: readonly CursorMove[], latest: number): RawBuilder<unknown> {
-  const moves = cursors.map(({ resource, from, readings, position, runId }) => ({
+  const moves = cursors.map(({ resource, from, readings, position, runId, isProven }) => ({
     resource,
     version: from.version,
     readings: toStoredReadings(readings),
     position,
     runId,
+    isProven,
   }));
   return sql`
     locked as materialized (
-      select c.resource, m.readings, m.position, m."runId" from sluice.cursors c
+      select c.resource, m.readings, m.position, m."runId", m."isProven" from sluice.cursors c
       join jsonb_to_recordset(cast(${JSON.stringify(moves)} as jsonb))
-        as m(resource text, version bigint, readings jsonb, position text, "runId" bigint)
+        as m(resource text, version bigint, readings jsonb, position text, "runId" bigint, "isProven" boolean)
         on c.source = ${source} and c.resource = m.resource and c.version = m.version
       -- In the order of \`takeCursors\`.
       order by c.resource for update of c),
@@ -150,7 +160,8 @@ export function cursorCtes(source: string, cursors: readonly CursorMove[], lates
     ${seenKeysCtes(source, cursors.flatMap(seenMoves))}
     moved as (
       update sluice.cursors c
-      set version = c.version + 1, readings = locked.readings, position = locked.position, committed_at = ours.now, run_id = locked."runId"
+      set version = c.version + 1, readings = locked.readings, position = locked.position, committed_at = ours.now, run_id = locked."runId",
+        logs_since = coalesce(c.logs_since, case when locked."isProven" then ours.now end)
       from locked, ours where ours.holds and c.source = ${source} and c.resource = locked.resource
       returning c.resource, c.version)`;
 }

@@ -6,7 +6,7 @@ import { daysAgo } from '../database/now.ts';
 export interface Retention {
   /** Of the counts that finished requests become after a day. */
   readonly requests: number;
-  /** Of runs and of orders; of runs, at least `VERSION_DAYS`. */
+  /** Of runs and of orders; of runs, at least `RUN_DAYS`. */
   readonly runs: number;
   readonly slots: number;
   /** Quarantined records, since they were stored in the end or since a reading last showed them. */
@@ -28,8 +28,14 @@ export const UNDO_DAYS = 7;
 /** How many days an answer is known for. */
 const ANSWER_DAYS = 30;
 
-/** How many days earlier versions and runs are kept in any case: a rewrite names the runs of the 24 hours before it. */
-export const VERSION_DAYS = UNDO_DAYS + 1;
+/** How many days runs are kept in any case: a rewrite names those of the 24 hours before it. */
+export const RUN_DAYS = UNDO_DAYS + 1;
+
+/** How many days changes are kept. */
+const LOG_DAYS = 30;
+
+/** How many days earlier versions are kept in any case: the log of changes shows what each was before. */
+export const VERSION_DAYS = LOG_DAYS + 1;
 
 /**
  * Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. What is short goes in
@@ -42,7 +48,7 @@ export async function forgetOldWork(
   tables: HistoryOf = [],
 ): Promise<void> {
   await compactRequests(db, source);
-  const runDays = Math.max(kept.runs, VERSION_DAYS);
+  const runDays = Math.max(kept.runs, RUN_DAYS);
   const changes = [
     oldRows('sluice.requests_by_minute', source, sql`minute < ${daysAgo(kept.requests)}`),
     oldRuns(source, runDays),
@@ -57,8 +63,21 @@ export async function forgetOldWork(
   ];
   const parts = changes.map((change, index) => sql`${sql.id(`part${index}`)} as (${change})`);
   await sql`with ${sql.join(parts)} select`.execute(db);
+  for (const schema of new Set(tables.map(table => table.schema))) await forgetLogged(db, schema);
   for (const table of tables) for (const change of oldHistory(table, kept.history)) await change.execute(db);
   if (kept.pushes !== null) await oldLines(source, kept.pushes).execute(db);
+}
+
+/** Forgets the oldest changes, so that those that are left have no gaps. SQL: a table known at run time. */
+async function forgetLogged(db: Db, schema: string): Promise<void> {
+  const log = sql.id(schema, 'change_log');
+  await sql`
+    with young as (select coalesce(
+        (select number from ${log} where seen_at >= ${daysAgo(LOG_DAYS)} order by number limit 1),
+        (select last + 1 from sluice.change_numbers where schema = ${schema})) as number),
+    forgotten as (delete from ${log} l using young y where l.number < y.number returning l.number)
+    update sluice.change_numbers n set first = y.number from young y
+    where n.schema = ${schema} and exists (select from forgotten)`.execute(db);
 }
 
 /** Keeps requests for a day, and then how many there were in each minute. SQL: rows of one table become counts of another. */

@@ -14,6 +14,7 @@ export function clampToClock(database: Database, source: string, tables: readonl
       await clamp(tx, sql.id(schema, name), ['_read_at', '_synced_at'], sql`true`);
       // What was deleted ahead of now would count against the loss limit until a day after that.
       await clamp(tx, sql.id(schema, 'row_history'), ['valid_from', 'valid_to'], sql`t.resource = ${name}`);
+      await clamp(tx, sql.id(schema, 'change_log'), ['earliest', 'seen_at'], sql`t.resource = ${name}`);
     }
     const ofSource = sql<boolean>`t.source = ${source}`;
     await clamp(tx, sql`sluice.orders`, ['created_at'], ofSource);

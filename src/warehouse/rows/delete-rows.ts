@@ -34,7 +34,7 @@ export async function deleteRows(
   table: Table,
   place: Place,
   named: readonly string[],
-  { runId, accepted }: { runId: string | null; accepted: number },
+  { runId, accepted, lagMs = 0 }: { runId: string | null; accepted: number; lagMs?: number },
 ): Promise<DeleteResult> {
   // Named twice, a row would be moved twice.
   const keys = [...new Set(named)];
@@ -43,7 +43,7 @@ export async function deleteRows(
   await lockForTransaction(tx, 'fuse', `${table.schema}.${table.name}`);
   const limit = await readRowLossLimit(tx, table, place);
   if (!withinRowLossLimit(limit, { count: keys.length, accepted })) return { beyond: limit };
-  const deleted = await copyToHistory(tx, table, { resource: place.resource, keys, runId });
+  const deleted = await copyToHistory(tx, table, place, { keys, runId, lagMs });
   for (const child of table.children) await deleteByKey(tx, table, child.name, child.parent, deleted);
   await deleteByKey(tx, table, table.name, table.key.name, deleted);
   await forgetWindows(tx, place, deleted);

@@ -6,6 +6,7 @@ import type { Db } from '../database/database.ts';
 import { readNow } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { Table } from './tables.ts';
+import { isLogged, logCtes } from './write/change-log.ts';
 import { keepVersions } from './write/row-history.ts';
 
 /** Stored values of a column, or child rows, that the source shows empty and that are kept. `field`: the column, or the child field. */
@@ -168,8 +169,13 @@ export async function emptyHeld(
   const at = sql`cast(${new Date(await readNow(tx)).toISOString()} as timestamptz)`;
   const held = (of: readonly string[]) => sql`select cast(key as ${sql.raw(table.key.type)}) as key from sluice.held
     where source = ${source} and resource = ${resource} and field = any(cast(${of} as text[]))`;
-  await sql`${keepVersions(table, resource, { by: 'changed', at, runId })}
-    from ${target} t where t.${key} in (${held(fields)})`.execute(tx);
+  // Since when the source shows them empty is not known.
+  await sql`with changed as materialized (
+      select t.${key}::text as key, 'updated' as kind, null::timestamptz as earliest
+      from ${target} t where t.${key} in (${held(fields)}) and ${isLogged(source, resource)}),
+    ${logCtes(table, { resource, runId, at })}
+    ${keepVersions(table, resource, { by: 'changed', at, runId, number: sql`n.number` })}
+    from ${target} t left join numbered n on n.key = t.${key}::text where t.${key} in (${held(fields)})`.execute(tx);
   for (const field of fields) {
     const child = table.children.find(each => each.field === field);
     if (child)

@@ -67,6 +67,8 @@ export interface MissingReading {
   readonly half?: boolean;
   /** Of a row that went missing with half of its slice, a reading counts only so long after the one before: a cache may repeat an answer. */
   readonly lagMs: number;
+  /** As of when a reading last showed its slice whole (epoch ms); null where that is not known. */
+  readonly provenBefore: number | null;
 }
 
 /** Unmarks the other rows that one wrong reading lacked; returns their keys. */
@@ -102,13 +104,14 @@ export async function markMissing(
   tx: Db,
   place: Place,
   keys: readonly string[],
-  { slice, startedAt, endedAt, unreadable, half = false, lagMs }: MissingReading,
+  { slice, startedAt, endedAt, unreadable, half = false, lagMs, provenBefore }: MissingReading,
 ): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
   const { rows } = await sql<SeenRow>`
     with marked as (
-      insert into sluice.missing as m (source, resource, key, slice, since, lacked_at, half, unreadable)
-      select ${place.source}, ${place.resource}, k, ${slice}, ended, ended, ${half}, ${unreadable === 'new'}
+      insert into sluice.missing as m (source, resource, key, slice, since, lacked_at, half, unreadable, proven_before)
+      select ${place.source}, ${place.resource}, k, ${slice}, ended, ended, ${half}, ${unreadable === 'new'},
+        to_timestamp(${provenBefore === null ? null : provenBefore / 1000}::float8)
       from (select distinct unnest(cast(${keys} as text[]))) as given(k), (select cast(${endedAt} as timestamptz)) as moment(ended)
       on conflict (source, resource, key) do update set readings = m.readings + 1, lacked_at = excluded.lacked_at,
         since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}

@@ -4,6 +4,7 @@ import { forgetList } from '../database/forget-list.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import { eraseSealed } from './seals.ts';
+import { eraseLogged } from './write/change-log.ts';
 
 /**
  * Forgets a resource: its rows, their children and history, and what is known of its slices; of its rows in closed months, the hashes stay. Its
@@ -24,6 +25,7 @@ export async function resetResource(
   );
   for (const child of tables.children) await sql`delete from ${sql.id(schema, child)}`.execute(tx);
   await sql`delete from ${sql.id(schema, 'row_history')} where resource = ${resource}`.execute(tx);
+  await eraseLogged(tx, { schema, resource });
   await eraseSealed(tx, { schema, resource });
   await forgetList(tx, sources, resource);
   await tx

@@ -4,6 +4,7 @@ import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from './tables.ts';
+import { isLogged, logCtes } from './write/change-log.ts';
 import { keepVersions } from './write/row-history.ts';
 
 /** What an undo restores. */
@@ -72,7 +73,7 @@ export async function gatherUndone(tx: Db, table: Table, resource: string, runId
  * Restores what was gathered. What stood there until now becomes an earlier version, so that the undo can be undone. Answers that are under
  * way are older than this and change nothing. SQL: tables known at run time.
  */
-export async function restoreUndone(tx: Db, table: Table, { resource }: Place, undoId: string): Promise<void> {
+export async function restoreUndone(tx: Db, table: Table, { source, resource }: Place, undoId: string): Promise<void> {
   const target = sql.id(table.schema, table.name);
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
@@ -82,8 +83,15 @@ export async function restoreUndone(tx: Db, table: Table, { resource }: Place, u
   const others = content.filter(name => name !== table.key.name);
   const of = (alias: string, names: readonly string[]) => sql.join(names.map(name => sql.ref(`${alias}.${name}`)));
   const named = (names: readonly string[]) => sql.join(names.map(name => sql.id(name)));
-  await sql`${keepVersions(table, resource, { by: 'changed', at: now, runId: undoId })}
-    from ${UNDONE} u join ${target} t on t.${key} = u.key where u.what = 'replaced'`.execute(tx);
+  // What was done here did not happen at the source at any moment.
+  await sql`with changed as materialized (
+      select key::text as key, case what when 'replaced' then 'updated' else 'revived' end as kind, null::timestamptz as earliest
+      from ${UNDONE} where what <> 'since' and ${isLogged(source, resource)}),
+    ${logCtes(table, { resource, runId: undoId, at: sql`(select at from ${UNDONE} limit 1)` })}
+    ${keepVersions(table, resource, { by: 'changed', at: now, runId: undoId, number: sql`n.number` })}
+    from ${UNDONE} u join ${target} t on t.${key} = u.key left join numbered n on n.key = u.key::text where u.what = 'replaced'`.execute(
+    tx,
+  );
   // A column that the version lacks keeps its value: it was added later.
   await sql`update ${target} t set (${named([...others, '_synced_at', '_read_at'])}) = (
       select ${of('r', others)}, ${now}, ${now} from jsonb_populate_record(t, u.row) r)

@@ -25,7 +25,7 @@ function resourceWith(traits: Record<string, string>): Resource {
     job: transactions,
     table: { key: { name: '_key', type: 'text' }, id: { name: 'id', type: 'bigint' } },
     parse: createRecordParser(transactions, { hashed: false, contentKeyed: true }),
-    cursor: { version: '0', readings: {} },
+    cursor: { version: '0', isLogged: false, readings: {} },
     profile,
     strategy: strategyFor(profile, transactions),
     entries: new Map(),

@@ -11,6 +11,7 @@ export const aBooking = (resource: string, from: Cursor, change: Partial<Booking
   readings: {},
   position: 'id 1..10',
   runId: null,
+  isProven: false,
   removed: [],
   put: [],
   learnt: [],

@@ -113,7 +113,7 @@ test('a commit that only books is refused as a whole: if one of its cursors was 
 
 test('a cursor that nobody took refuses as well', async () => {
   await withDatabase(async database => {
-    const cursor = { version: '0', readings: {} };
+    const cursor = { version: '0', isLogged: false, readings: {} };
     await expect(inTransaction(database, tx => moveCursor(tx, cursor))).rejects.toSatisfy(error =>
       isKind(error, 'stale'),
     );

@@ -100,12 +100,12 @@ test('however rarely a resource is synced, its last outcome and its last success
   });
 });
 
-test('earlier versions are kept for eight days, whatever is set, so that a run can be undone', async () => {
+test('earlier versions are kept for a month, whatever is set, so that a run can be undone', async () => {
   await withDatabase(async database => {
     await database.query(`
       insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by)
       select resource, ended_by || ' ' || days, '{}', now() - interval '99 days', now() - days * interval '1 day', ended_by
-      from unnest(array['customers', 'invoices']) resource, unnest(array['changed', 'deleted']) ended_by, unnest(array[7, 9]) days`);
+      from unnest(array['customers', 'invoices']) resource, unnest(array['changed', 'deleted']) ended_by, unnest(array[30, 32]) days`);
     const left = async (history: number | null) => {
       await forgetOldWork(database.kysely, 'main', { ...RETENTION, history }, [
         { schema: 'warehouse', name: 'customers', history: false },
@@ -117,12 +117,12 @@ test('earlier versions are kept for eight days, whatever is set, so that a run c
       return rows;
     };
     expect(await left(null)).toEqual([
-      { resource: 'customers', keys: ['changed 7', 'deleted 7', 'deleted 9'] },
-      { resource: 'invoices', keys: ['changed 7', 'changed 9', 'deleted 7', 'deleted 9'] },
+      { resource: 'customers', keys: ['changed 30', 'deleted 30', 'deleted 32'] },
+      { resource: 'invoices', keys: ['changed 30', 'changed 32', 'deleted 30', 'deleted 32'] },
     ]);
     expect(await left(2)).toEqual([
-      { resource: 'customers', keys: ['changed 7'] },
-      { resource: 'invoices', keys: ['changed 7'] },
+      { resource: 'customers', keys: ['changed 30'] },
+      { resource: 'invoices', keys: ['changed 30'] },
     ]);
   });
 });

@@ -190,6 +190,7 @@ describe('a deleted row', () => {
         valid_to: expect.any(String) as string,
         ended_by: 'deleted',
         run_id: '7',
+        number: null,
         row: {
           id: 1,
           name: 'Zoë',

@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { arrayOf } from '../../database/arrays.ts';
 import type { Db } from '../../database/database.ts';
-import { NOW } from '../../database/now.ts';
+import type { Place } from '../../ledgers/sources.ts';
 import type { ChildTable, Table } from '../tables.ts';
+import { isLogged, logCtes } from './change-log.ts';
 
 /** The child rows of `t` in their order, as JSON without their parent. */
 export const childRows = (table: Table, child: ChildTable): RawBuilder<unknown> =>
@@ -19,21 +20,39 @@ function wholeRow(table: Table): RawBuilder<unknown> {
 export const keepVersions = (
   table: Table,
   resource: string,
-  ended: { readonly by: 'changed' | 'deleted'; readonly at: RawBuilder<unknown>; readonly runId: string | null },
+  ended: {
+    readonly by: 'changed' | 'deleted';
+    readonly at: RawBuilder<unknown>;
+    readonly runId: string | null;
+    /** The number of the change that ends it; null where it is not logged. */
+    readonly number: RawBuilder<unknown>;
+  },
 ): RawBuilder<unknown> => sql`
-  insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id)
-  select ${resource}, t.${sql.id(table.key.name)}::text, ${wholeRow(table)}, t._synced_at, ${ended.at}, ${ended.by}, cast(${ended.runId} as bigint)`;
+  insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id, number)
+  select ${resource}, t.${sql.id(table.key.name)}::text, ${wholeRow(table)}, t._synced_at, ${ended.at}, ${ended.by}, cast(${ended.runId} as bigint),
+    ${ended.number}`;
 
-/** Keeps rows that are about to be deleted; returns the keys of those that are stored. */
+/** Keeps and logs rows that are about to be deleted; returns the keys of those that are stored. A missing row was last seen when its slice was. */
 export async function copyToHistory(
   tx: Db,
   table: Table,
-  { resource, keys, runId }: { resource: string; keys: readonly string[]; runId: string | null },
+  { source, resource }: Place,
+  { keys, runId, lagMs }: { keys: readonly string[]; runId: string | null; lagMs: number },
 ): Promise<string[]> {
   const key = sql.id(table.key.name);
+  const now = sql`(select now from moment)`;
   const { rows } = await sql<{ key: string }>`
-    ${keepVersions(table, resource, { by: 'deleted', at: NOW, runId })}
-    from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key
+    with moment as materialized (select sluice.now() as now),
+    gone as materialized (
+      select t.* from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key),
+    changed as materialized (
+      select t.${key}::text as key, 'deleted' as kind,
+        greatest(t._read_at, m.shown_at, m.proven_before) - make_interval(secs => ${lagMs / 1000}::float8) as earliest
+      from gone t left join sluice.missing m on m.source = ${source} and m.resource = ${resource} and m.key = t.${key}::text
+      where ${isLogged(source, resource)}),
+    ${logCtes(table, { resource, runId, at: now })}
+    ${keepVersions(table, resource, { by: 'deleted', at: now, runId, number: sql`n.number` })}
+    from gone t left join numbered n on n.key = t.${key}::text
     returning key`.execute(tx);
   return rows.map(row => row.key);
 }

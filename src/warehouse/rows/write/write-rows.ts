@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { isEmpty } from '../../../engine/deletion/loss-limit.ts';
 import type { Db, Transaction } from '../../database/database.ts';
 import type { Table } from '../tables.ts';
+import { logCtes } from './change-log.ts';
 import { alteredChildren, replaceChildren } from './child-rows.ts';
 import type { Row } from './row.ts';
 import {
@@ -35,6 +36,21 @@ interface WriteContext {
   readonly orphans?: boolean;
   /** Rows that would empty stored values are not written, but returned as `losing`. Default false. */
   readonly sparesLosing?: boolean;
+  /** How changes are logged. Default: they are not. */
+  readonly logged?: Logged | undefined;
+}
+
+/** Since when a row can have changed at the source. Moments are texts that Postgres reads; null for those that are not known. */
+export interface Logged {
+  readonly source: string;
+  /** As of when all stored rows were equal to the source, and no others were there. */
+  readonly listAsOf: string | null;
+  /** The same for the rows of the slice that showed this one, if the row was in it before. */
+  readonly rowAsOf: (key: string) => string | null;
+  /** A row may go from slice to slice. */
+  readonly canMove: boolean;
+  /** The column that decides which slice it is in; null where none does. */
+  readonly by: string | null;
 }
 
 export interface WriteResult {
@@ -174,8 +190,12 @@ async function writeBatch(
   const key = sql.id(table.key.name);
   const data = columnsOf(table, batch);
   const emptied = context.sparesLosing ? emptiedFields(table, batch) : [];
+  const { logged } = context;
   const input = [
     ...data,
+    ...(logged
+      ? [{ name: '_proven_at', type: 'timestamptz', values: batch.rows.map(row => logged.rowAsOf(row.key)) }]
+      : []),
     ...flagged(batch, '_altered', row => altered.has(row.key)),
     ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
     ...table.children.flatMap(({ field }) =>
@@ -208,6 +228,9 @@ async function writeBatch(
         where cardinality(fields) > 0)`
     : sql``;
   const isWritten = spares ? sql`${differs} and not exists (select from lost l where l.${key} = c.${key})` : differs;
+  const changes = logged
+    ? sql`changed as materialized (${changedRows(table, context, logged, names, isWritten)}), ${logCtes(table, { ...context, at: sql`(select now from moment)` })}, `
+    : sql``;
   const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
 
   const { rows } = await sql<{
@@ -226,9 +249,10 @@ async function writeBatch(
         ${isFlagged('_only_if_new')} or ${isOlder} as is_kept,
         ${isFlagged('_altered')} or (${refs('t', compared)}) is distinct from (${refs('i', compared)}) as is_other
       from input i left join ${stored(table, 'i')} on true
-    ) ${lost}, kept as (
-      ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId })}
-      from compared c join ${target} t on t.${key} = c.${key}, moment n where ${isWritten} and c.known_read_at <= c._read_at
+    ) ${lost}, ${changes} kept as (
+      ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId, number: logged ? sql`l.number` : sql`null` })}
+      from compared c join ${target} t on t.${key} = c.${key} ${logged ? sql`join numbered l on l.key = c.${key}::text` : sql``}, moment n
+      where ${isWritten} and c.known_read_at <= c._read_at
     ), updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
       from compared c, moment n where ${isWritten} and t._read_at <= c._read_at and t.${key} = c.${key}
@@ -255,4 +279,36 @@ async function writeBatch(
     losing: row?.losing ?? [],
     unsure: row?.unsure ?? [],
   };
+}
+
+/**
+ * The rows that are written, and since when each can have changed. A row that was not stored as the source showed it (held, set aside or missing)
+ * may have changed before its slice was last read.
+ */
+function changedRows(
+  table: Table,
+  { resource, lagMs = 0 }: WriteContext,
+  { source, listAsOf, canMove, by }: Logged,
+  names: readonly string[],
+  isWritten: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const key = sql.id(table.key.name);
+  const list = sql`cast(${listAsOf} as timestamptz)`;
+  // A row that comes without the column has no slice of its own, and none was given for it.
+  const stays =
+    by === null || !names.includes(by) ? sql.lit(!canMove) : sql`t.${sql.id(by)} is not distinct from c.${sql.id(by)}`;
+  const isNoted = (notes: string) => sql`exists (select from ${sql.table(notes)} n
+    where n.source = ${source} and n.resource = ${resource} and n.key = c.${key}::text)`;
+  const wasEqual = sql`not (${isNoted('sluice.held')} or ${isNoted('sluice.missing')} or ${isNoted('sluice.quarantine')})`;
+  const lag = sql`make_interval(secs => ${lagMs / 1000}::float8)`;
+  const proven = sql`coalesce(case when ${stays} then c._proven_at end, ${list})`;
+  const wasDeleted = sql`exists (select from ${sql.id(table.schema, 'row_history')} h
+    where h.resource = ${resource} and h.key = c.${key}::text and h.ended_by = 'deleted')`;
+  return sql`
+    select c.${key}::text as key, 'updated' as kind, greatest(t._read_at, case when ${wasEqual} then ${proven} end) - ${lag} as earliest
+    from compared c join ${sql.id(table.schema, table.name)} t on t.${key} = c.${key} where ${isWritten} and c.known_read_at <= c._read_at
+    union all
+    select c.${key}::text, case when ${wasDeleted} then 'revived' else 'inserted' end,
+      case when not ${isNoted('sluice.quarantine')} then ${canMove ? list : sql`coalesce(c._proven_at, ${list})`} end - ${lag}
+    from compared c where not c.known`;
 }

@@ -1,0 +1,112 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { SECOND } from '../../clock.ts';
+import { SluiceError } from '../../errors.ts';
+import { moment } from '../../service/format.ts';
+import type { Format } from '../../service/query/csv.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
+import { readQuery } from '../../warehouse/reports/read-query.ts';
+import { zoneNote } from '../output/moments.ts';
+import { ndjson } from '../output/query-formats.ts';
+import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
+import { type Cli, newCommand, openQueryLogin, type Session, selectResources } from '../session/session.ts';
+
+const EXAMPLES = `sluice changes                      the newest 20
+sluice changes invoices --follow    those that come
+sluice changes --from 4711 --json   all from a number on, one JSON object a line
+sluice changes --where "kind = 'updated' and after->>'status' = 'Paid'"`;
+
+const NEWEST = 20;
+const LOOK_EVERY_MS = SECOND;
+
+interface Options {
+  readonly from?: number;
+  readonly where?: string;
+  readonly follow?: boolean;
+}
+
+export function changesCommand(cli: Cli): Command {
+  return newCommand('changes', EXAMPLES)
+    .argument('[resource]', 'one list')
+    .option('--from <number>', `all from this number on (default: the newest ${NEWEST})`, parseNumber)
+    .option('--where <condition>', 'those for which this SQL over the columns of the view "changes" holds')
+    .option('--follow', 'print more as they come')
+    .action(cli.action({ source: false }, showChanges));
+}
+
+async function showChanges(session: Session, resource: string | undefined, options: Options): Promise<0> {
+  const { terminal, settings, jobs, signal, clock } = session;
+  const { schema, timeZone } = settings.single;
+  if (resource !== undefined) selectResources(jobs, [resource]);
+  const admin = await session.openDatabase();
+  if (!(await hasBookkeeping(session, admin)))
+    throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
+  await refusePending(session, admin);
+  const database = await openQueryLogin(session);
+  const { first, last } = await readNumbers(database, schema);
+  const { from, where, follow = false } = options;
+  if (from !== undefined && from < first)
+    throw new SluiceError('usage', `Changes before ${first} are no longer kept.`, {
+      next: `The oldest: sluice changes --from ${first}`,
+    });
+  const format = terminal.json ? ndjson() : lines(timeZone);
+  const print = async (between: Parameters<typeof changesQuery>[0]) => {
+    const query = changesQuery({ ...between, resource, where, isText: !terminal.json });
+    await readQuery(database, { query, schema, timeoutMs: 0, signal }, (columns, rows) =>
+      terminal.write(format.write(columns, rows)),
+    );
+  };
+  await print(from === undefined ? { to: last, newest: NEWEST } : { from, to: last });
+  if (!follow) {
+    if (!terminal.json)
+      terminal.note(last === 0 ? 'Nothing has changed since the lists were first read.' : zoneNote(timeZone));
+    return 0;
+  }
+  await followFrom(Math.max(last + 1, from ?? 0), { database, schema, clock, signal, print });
+  return 0;
+}
+
+/** Prints what is committed from a number on, until the command is stopped. */
+async function followFrom(
+  next: number,
+  {
+    database,
+    schema,
+    clock,
+    signal,
+    print,
+  }: {
+    database: Database;
+    schema: string;
+    clock: Session['clock'];
+    signal: AbortSignal;
+    print: (between: { from: number; to: number }) => Promise<void>;
+  },
+): Promise<void> {
+  for (let from = next; !signal.aborted; ) {
+    await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    // Numbers follow the order of commits, so all up to the last can be seen.
+    const { last } = await readNumbers(database, schema);
+    if (last < from) continue;
+    await print({ from, to: last });
+    from = last + 1;
+  }
+}
+
+/** `4711  2026-01-15 10:02:11  invoices 17 updated  status: Unpaid -> Paid`. */
+const lines = (timeZone: string): Format => ({
+  write: (_columns, rows) =>
+    rows
+      .map(([number, seenAt = null, ...words]) => {
+        const [what, change] = words;
+        return `${number}  ${moment(seenAt, timeZone)}  ${what}${change ? `  ${change}` : ''}\n`;
+      })
+      .join(''),
+  end: () => '',
+});
+
+function parseNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected the number of a change.');
+}

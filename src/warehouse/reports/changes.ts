@@ -1,0 +1,59 @@
+import type { Database } from '../database/database.ts';
+
+/** The numbers of the changes that are kept of a schema; `last` is 0 where there is none yet. */
+export async function readNumbers(database: Database, schema: string): Promise<{ first: number; last: number }> {
+  const { rows } = await database.query<{ first: number; last: number }>(
+    'select first::float8 as first, last::float8 as last from sluice.change_numbers where schema = $1',
+    [schema],
+  );
+  return rows[0] ?? { first: 1, last: 0 };
+}
+
+const LONGEST_VALUE = 40;
+const MOST_FIELDS = 8;
+
+const shortValue = (row: string): string => {
+  const text = `coalesce(${row}->>f.name, 'null')`;
+  return `case when length(${text}) > ${LONGEST_VALUE} then left(${text}, ${LONGEST_VALUE - 1}) || '…' else ${text} end`;
+};
+
+/** What an update changed, as `status: Unpaid -> Paid; ..`. */
+const DIFFERENCES = `case when kind = 'updated' then (
+  select string_agg(text, '; ' order by name) from (
+    select f.name, f.name || ': ' || ${shortValue('before')} || ' -> ' || ${shortValue('after')} as text
+    from jsonb_object_keys(after) f(name) order by f.name limit ${MOST_FIELDS}) d) end`;
+
+/**
+ * A query for changes by their numbers, in their order: all `from` .. `to`, or the `newest` up to `to`. `isText`: number, time, what changed, and
+ * how; otherwise all columns. `where` is SQL from the person who runs it, for a login that may only read.
+ */
+export function changesQuery({
+  from = 0,
+  to,
+  newest,
+  resource,
+  where,
+  isText = false,
+}: {
+  readonly from?: number;
+  readonly to: number;
+  readonly newest?: number;
+  readonly resource?: string | undefined;
+  readonly where?: string | undefined;
+  readonly isText?: boolean;
+}): string {
+  const conditions = [
+    `number between ${from} and ${to}`,
+    ...(resource === undefined ? [] : [`resource = '${resource.replaceAll("'", "''")}'`]),
+    // A comment at its end ends with the line.
+    ...(where === undefined ? [] : [`(${where}\n)`]),
+  ].join(' and ');
+  const found =
+    newest === undefined
+      ? `select * from changes where ${conditions}`
+      : `select * from changes where ${conditions} order by number desc limit ${newest}`;
+  const columns = isText
+    ? `number, seen_at, resource || ' ' || coalesce(key, '(erased)') || ' ' || kind as what, ${DIFFERENCES} as change`
+    : '*';
+  return `select ${columns} from (${found}) found order by number`;
+}

@@ -1,0 +1,219 @@
+import { expect, test } from 'vitest';
+import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
+import { stampMs } from '../../../src/clock.ts';
+import { declareTable } from '../../../src/engine/records/declare-table.ts';
+import { undoRuns } from '../../../src/service/orders/undo.ts';
+import type { Database } from '../../../src/warehouse/database/database.ts';
+import { eraseRow } from '../../../src/warehouse/erasure/erase-row.ts';
+import { forgetOldWork, RETENTION } from '../../../src/warehouse/ledgers/retention.ts';
+import { tableIn } from '../../../src/warehouse/rows/tables.ts';
+import { withDatabase } from '../../support/database.ts';
+import { JOBS } from '../../support/resources.ts';
+import { openEngine, serveOrders } from '../../support/source.ts';
+
+interface Logged {
+  readonly [column: string]: unknown;
+  readonly number: number;
+  readonly resource: string;
+  readonly key: string;
+  readonly kind: string;
+  readonly before: Record<string, unknown> | null;
+  readonly after: Record<string, unknown> | null;
+  readonly earliest: string | null;
+  readonly seen_at: string;
+}
+
+type Parts = {
+  readonly sandbox: Sandbox;
+  readonly database: Database;
+  readonly sync: () => Promise<void>;
+  /** What was logged since the last look. */
+  readonly logged: () => Promise<Logged[]>;
+};
+
+async function withLists(work: (parts: Parts) => Promise<void>): Promise<void> {
+  await withDatabase(async database => {
+    const sandbox = await openSandbox({ size: { customers: 40, invoices: 120, transactions: 150 }, rateLimit: 0 });
+    const engine = await openEngine(database, sandbox, { limit: 100_000 });
+    const sync = async () => void (await serveOrders(engine, 'sync', { whole: true }));
+    let last = 0;
+    const logged = async () => {
+      const { rows } = await database.query<Logged>(
+        `select number::int, resource, key, kind, before, after, earliest, seen_at from warehouse.changes where number > ${last} order by number`,
+      );
+      last = Math.max(last, ...rows.map(({ number }) => number));
+      return rows;
+    };
+    await work({ sandbox, database, sync, logged });
+    await engine.close();
+    await sandbox.close();
+  });
+}
+
+test('a first load is no change; from then on each is logged with what was there before and after', async () => {
+  await withLists(async ({ sandbox, database, sync, logged }) => {
+    await sync();
+    expect(await logged()).toEqual([]);
+    await sync();
+    expect(await logged()).toEqual([]);
+
+    const [invoice] = [...sandbox.rows('invoices')];
+    const { id, status, items } = invoice as never as { id: number; status: string; items: object[] };
+    sandbox.update('invoices', id, { status: 'Void' } as never);
+    await sync();
+    const [first, ...others] = await logged();
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({
+      ...{ number: 1, resource: 'invoices', key: String(id), kind: 'updated' },
+      ...{ before: { status }, after: { status: 'Void' } },
+    });
+
+    // What an earlier change led to stays as it was.
+    sandbox.update('invoices', id, { items: items.slice(0, 1) } as never);
+    const gone = sandbox.change('transaction-deleted');
+    await sync();
+    await sync();
+    await sync();
+    const found = await logged();
+    expect(found.find(({ kind }) => kind === 'deleted')).toMatchObject({
+      ...{ key: String(gone.id), after: null },
+      before: { id: gone.id, amount: expect.anything() },
+    });
+    expect(found.map(({ number, kind, resource }) => [number, kind, resource])).toEqual([
+      [2, 'updated', 'invoices'],
+      [3, 'deleted', 'transactions'],
+    ]);
+    const { rows } = await database.query(`select after from warehouse.changes where number = 1`);
+    expect(rows).toEqual([{ after: { status: 'Void' } }]);
+  });
+});
+
+const LISTS = ['customers', 'invoices', 'transactions'] as const;
+
+type State = Map<string, Record<string, unknown>>;
+
+/** All rows as they are stored. */
+async function storedRows(database: Database): Promise<State> {
+  const state: State = new Map();
+  for (const list of LISTS) {
+    const { rows } = await database.query<{ key: string; row: Record<string, unknown> }>(
+      `select to_jsonb(t)->>$1 as key, sluice.plain_row(sluice.row_now('warehouse', $2, to_jsonb(t)->>$1)) as row from warehouse.${list} t`,
+      [list === 'transactions' ? '_key' : 'id', list],
+    );
+    for (const { key, row } of rows) state.set(`${list} ${key}`, row);
+  }
+  return state;
+}
+
+test('the log rebuilds every table from the first proven state, and each change happened between its two moments', async () => {
+  await withLists(async ({ sandbox, database, sync, logged }) => {
+    await sync();
+    const state = await storedRows(database);
+    const begun = sandbox.changes.length;
+    for (let round = 0; round < 8; round++) {
+      sandbox.changeRandom(25);
+      await sync();
+    }
+    for (let round = 0; round < 3; round++) await sync();
+    const all = await logged();
+    expect(all.length).toBeGreaterThan(100);
+    expect(all.map(({ number }) => number)).toEqual(all.map((_, index) => index + 1));
+    for (const { resource, key, kind, before, after } of all) {
+      const place = `${resource} ${key}`;
+      const stood = state.get(place);
+      if (kind === 'deleted') {
+        expect(before).toEqual(stood);
+        state.delete(place);
+        continue;
+      }
+      if (kind === 'updated') {
+        expect(stood).toMatchObject(before ?? {});
+        expect(after).not.toEqual({});
+      } else expect(stood).toBeUndefined();
+      state.set(place, { ...stood, ...after });
+    }
+    expect(state).toEqual(await storedRows(database));
+
+    const made = sandbox.changes.slice(begun);
+    const outside = all.filter(({ resource, key, earliest, seen_at: seenAt }) => {
+      const after = earliest === null ? Number.NEGATIVE_INFINITY : stampMs(earliest);
+      return !made.some(
+        change =>
+          change.resource === resource &&
+          String(change.id) === key &&
+          change.at >= Math.floor(after) &&
+          change.at <= Math.ceil(stampMs(seenAt)),
+      );
+    });
+    expect(outside).toEqual([]);
+    // And the first of them is known closely: the list was read a moment before.
+    expect(all.filter(({ earliest }) => earliest === null)).toEqual([]);
+  });
+});
+
+test('an undo and an accepted loss are logged, and a row that comes back is told from a new one', async () => {
+  await withLists(async ({ sandbox, database, sync, logged }) => {
+    await sync();
+    const [row] = [...sandbox.rows('transactions')];
+    const id = row?.id as number;
+    sandbox.remove('transactions', id);
+    await sync();
+    await sync();
+    sandbox.restore('transactions', id);
+    await sync();
+    const kinds = (await logged()).map(({ kind, key }) => [kind, key]);
+    expect(kinds).toEqual([
+      ['deleted', String(id)],
+      ['revived', String(id)],
+    ]);
+
+    const [invoice] = [...sandbox.rows('invoices')];
+    const { id: of, status } = invoice as never as { id: number; status: string };
+    sandbox.update('invoices', of, { status: 'Void' } as never);
+    await sync();
+    await logged();
+    const { rows } = await database.query<{ run: string }>(
+      `select run_id::text as run from warehouse.change_log order by number desc limit 1`,
+    );
+    await undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [rows[0]?.run as string], {
+      dryRun: false,
+    });
+    expect(await logged()).toMatchObject([
+      { kind: 'updated', key: String(of), before: { status: 'Void' }, after: { status }, earliest: null },
+    ]);
+  });
+});
+
+const jobsOf = () => new Map(LISTS.map(name => [name, JOBS[name]]));
+
+test('numbers have no gaps where lists are forgotten or rows erased, and begin anew where the oldest are forgotten', async () => {
+  await withLists(async ({ sandbox, database, sync, logged }) => {
+    await sync();
+    sandbox.changeRandom(40);
+    await sync();
+    const all = await logged();
+    const [first] = all;
+    const table = tableIn(
+      'warehouse',
+      declareTable(first?.resource as 'invoices', JOBS[first?.resource as 'invoices']),
+    );
+    const place = { source: 'main', resource: first?.resource as 'invoices' };
+    await database.transaction(tx => eraseRow(tx, table, place, String(first?.key)));
+    const of = async () =>
+      (
+        await database.query<{ number: string; key: string | null }>(
+          'select number, key from warehouse.change_log order by 1',
+        )
+      ).rows;
+    expect((await of()).map(({ number }) => Number(number))).toEqual(all.map(({ number }) => number));
+    expect((await of())[0]?.key).toBeNull();
+
+    await database.query(`update warehouse.change_log set seen_at = seen_at - interval '40 days' where number <= 10`);
+    await forgetOldWork(database.kysely, 'main', RETENTION, [
+      { schema: 'warehouse', name: 'invoices', history: false },
+    ]);
+    expect(Number((await of())[0]?.number)).toBe(11);
+    const { rows } = await database.query('select first, last from sluice.change_numbers');
+    expect(rows).toEqual([{ first: '11', last: String(all.length) }]);
+  });
+});
