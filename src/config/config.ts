@@ -27,8 +27,9 @@ export function createSource(
   const { SOURCE_URL: url, SOURCE_TIMEZONE: timeZone } = data;
   const { name, apiKey, addressFile, perResource } = own;
   const windowMs = data.SOURCE_RATE_WINDOW_SECONDS * SECOND;
+  const timeoutMs = data.SOURCE_TIMEOUT_SECONDS * SECOND;
   const rateLimit = data.SOURCE_RATE_LIMIT;
-  const reserved = reservedOf(data.SOURCE_RESERVE, { limit: rateLimit, windowMs, timeZone });
+  const reserved = reservedOf(data.SOURCE_RESERVE, { limit: rateLimit, windowMs, timeoutMs, timeZone });
   if (reserved.most >= rateLimit)
     throw wrongSettings([
       `SOURCE_RESERVE leaves ${reserved.most} requests per window of source "${name}" to other programs, and its limit is ${rateLimit}: Sluice could send none; expected less.`,
@@ -39,7 +40,7 @@ export function createSource(
     pageSize: data.SOURCE_PAGE_SIZE,
     ...limits,
     concurrency: data.SOURCE_CONCURRENCY,
-    timeoutMs: data.SOURCE_TIMEOUT_SECONDS * SECOND,
+    timeoutMs,
     /** How far an answer may lag behind the source. */
     lagMs: data.SOURCE_LAG_SECONDS * SECOND,
     timeZone,

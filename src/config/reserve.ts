@@ -1,7 +1,7 @@
 import { HOUR } from '../clock.ts';
 
 /** What is left to other programs with the key, for each hour of the day: requests an hour, or a percentage of the limit. */
-export type Reserve = readonly Amount[];
+type Reserve = readonly Amount[];
 
 type Amount = { readonly requests: number } | { readonly percent: number };
 
@@ -35,25 +35,35 @@ export function parseReserve(text: string): Reserve | null {
 
 /** What a reserve comes to under a limit, in requests per window. */
 export interface Reserved {
-  /** In the hour of the day that leaves the fewest, and the most, to others. */
+  /** At the moment of the day that leaves the fewest, and the most, to others. */
   readonly least: number;
   readonly most: number;
   /**
-   * At a moment (epoch ms): the most of the hours that lie within a window from then on, because what is sent now counts until then.
+   * At a moment (epoch ms): the most of the hours in which what is sent now may count, until one window after its answer.
    */
   readonly at: (moment: number) => number;
 }
 
+/** `text`: a reserve that `parseReserve` accepts; undefined: nothing is left to others. */
 export function reservedOf(
-  reserve: Reserve = [NOTHING],
-  { limit, windowMs, timeZone }: { limit: number; windowMs: number; timeZone: string },
+  text: string | undefined,
+  of: { limit: number; windowMs: number; timeoutMs: number; timeZone: string },
 ): Reserved {
-  const hours = reserve.map(amount =>
+  const { limit, windowMs, timeoutMs, timeZone } = of;
+  const hours = (parseReserve(text ?? '0') ?? [NOTHING]).map(amount =>
     Math.ceil('percent' in amount ? (limit * amount.percent) / 100 : (amount.requests * windowMs) / HOUR),
   );
-  const [least, most] = [Math.min(...hours), Math.max(...hours)];
-  if (least === most) return { least, most, at: () => most };
+  const most = Math.max(...hours);
+  if (hours.every(each => each === most)) return { least: most, most, at: () => most };
+  const countsMs = windowMs + timeoutMs;
   const format = new Intl.DateTimeFormat('en', { timeZone, hour: '2-digit', hourCycle: 'h23' });
-  const ahead = [...Array(Math.ceil(windowMs / HOUR)).keys()].map(hour => hour * HOUR).concat(windowMs);
-  return { least, most, at: moment => Math.max(...ahead.map(ms => hours[Number(format.format(moment + ms))] ?? most)) };
+  const ahead = [...Array(Math.ceil(countsMs / HOUR)).keys()].map(hour => hour * HOUR).concat(countsMs);
+  const reach = Math.min(Math.ceil(countsMs / HOUR), HOURS_OF_DAY - 1);
+  const leastAt = (hour: number) =>
+    Math.max(...[...Array(reach + 1).keys()].map(more => hours[(hour + more) % HOURS_OF_DAY] ?? most));
+  return {
+    least: Math.min(...hours.map((_, hour) => leastAt(hour))),
+    most,
+    at: moment => Math.max(...ahead.map(ms => hours[Number(format.format(moment + ms))] ?? most)),
+  };
 }

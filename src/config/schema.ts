@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isLoopback } from '../loopback.ts';
-import { parseReserve, type Reserve } from './reserve.ts';
+import { parseReserve } from './reserve.ts';
 
 const TIME_ZONE = checked('an IANA time zone such as Europe/Vienna', isTimeZone);
 
@@ -19,9 +19,7 @@ export const SOURCE_SHAPE = {
   SOURCE_RESERVE: checked(
     'requests an hour such as 300, a percentage such as 30%, or both by hours of the day: 8-18:300,10%',
     text => parseReserve(text) !== null,
-  )
-    .transform(text => parseReserve(text) as Reserve)
-    .optional(),
+  ).optional(),
   SOURCE_RATE_WINDOW_SECONDS: wholeNumber(1, 86_400).default(3600),
   SOURCE_CONCURRENCY: wholeNumber(1, 32).default(4),
   SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),

@@ -4,6 +4,7 @@ import { SluiceError } from '../errors.ts';
 import { lastStored } from '../warehouse/pushes/push-rows.ts';
 import {
   type Before,
+  isEmptied,
   markSent,
   noteNews,
   type PushItem,
@@ -30,7 +31,8 @@ export async function runPush(push: Push): Promise<void> {
   let { batchSize } = push;
   for (let idleRounds = 0; ; ) {
     const items = await readItems(kysely, push.pushId);
-    const planned = items.filter(item => item.state === 'planned');
+    // One that a new rule emptied waits until its file is pushed again.
+    const planned = items.filter(item => item.state === 'planned' && !isEmptied(item));
     if (planned.length === 0) return;
     // Lines that were sent before may be the reason why a batch is refused: they go last, so as not to reduce the size for the others.
     planned.sort((a, b) => Number(a.quietAt !== null) - Number(b.quietAt !== null));

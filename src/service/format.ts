@@ -66,7 +66,7 @@ export function budgetLine(usage: Usage, at: (value: string | null) => string): 
   const { used, limit, free, reserve, withheld, isNew, blockedUntil, nextFreeAt } = usage;
   const whose = isNew ? 'sent without this warehouse' : 'by other programs with this key';
   const sent = withheld > 0 ? ` (and ${count(withheld)} ${whose})` : '';
-  const left = ` (${count(reserve)} more are left to other programs, which used ${count(withheld)})`;
+  const left = ` (${count(reserve)} more are left to other programs${withheld > 0 ? `; ${count(withheld)} ${whose}` : ''})`;
   const blocked = blockedUntil ? `; the source asks to wait until ${at(blockedUntil)}` : '';
   const next = !blockedUntil && free === 0 && nextFreeAt ? `; next request free at ${at(nextFreeAt)}` : '';
   return `${count(used)} of ${count(limit)} used in this window${reserve > 0 ? left : sent}, ${count(free)} left${blocked}${next}`;

@@ -5,7 +5,7 @@ import type { Budget } from '../../src/budget/budget.ts';
 import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { createMemoryBudget } from '../../src/budget/memory-budget.ts';
 import { HOUR, MINUTE } from '../../src/clock.ts';
-import { parseReserve, type Reserve, reservedOf } from '../../src/config/reserve.ts';
+import { parseReserve, reservedOf } from '../../src/config/reserve.ts';
 import { withDatabase } from '../support/database.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -152,9 +152,8 @@ test('of those who use more than is left to them, Sluice gives way with its next
 });
 
 test('by hours of the day, less is sent one window before more is reserved', async () => {
-  const reserve = parseReserve('8-18:30,10') as Reserve;
-  const limits = { limit: LIMIT, windowMs: HOUR, timeZone: 'Europe/Vienna' };
-  const reserved = reservedOf(reserve, limits);
+  const limits = { limit: LIMIT, windowMs: HOUR, timeoutMs: 0, timeZone: 'Europe/Vienna' };
+  const reserved = reservedOf('8-18:30,10', limits);
   const at = (time: string) => reserved.at(Date.parse(`2026-01-15T${time}+01:00`));
   expect(['05:00', '06:59:59', '07:00', '07:30', '12:00', '17:59', '18:00'].map(at)).toEqual([
     10, 10, 30, 30, 30, 30, 10,
@@ -166,13 +165,38 @@ test('by hours of the day, less is sent one window before more is reserved', asy
     const ledger = createLedger({ database, source: 'shop', apiKey: 'key', ...options });
     const hourly = (moment: number) => (moment >= Date.parse('2026-01-15T07:00:00Z') ? 30 : 10);
     const advance = (ms: number) => clock.advance(ms);
-    const { refused } = await play(ledger, POLICIES.rolling as Policy, openOthers(7, hourly), {
+    const { refused, sent } = await play(ledger, POLICIES.rolling as Policy, openOthers(7, hourly), {
       hours: 5,
       advance,
       now,
     });
     expect(refused).toEqual({ sluice: 0, others: 0 });
+    expect(sent).toBeGreaterThan(5 * 25);
   });
+});
+
+test('what one process leaves to others, no other process of the key takes', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T05:00:00Z');
+    const options = { database, source: 'shop', apiKey: 'key', limit: LIMIT, windowMs: HOUR, timeoutMs: MINUTE };
+    const leaving = createLedger({ ...options, reserve: () => 20 });
+    const other = createLedger(options);
+    expect((await leaving.take('live', 5)).grants).toHaveLength(5);
+    expect((await other.take('live', 100)).grants).toHaveLength(35);
+    expect(await other.usage()).toMatchObject({ limit: 40, used: 40, free: 0, reserve: 20 });
+    // Nobody leaves anything any more.
+    await clock.advance(11 * MINUTE);
+    expect((await other.take('live', 100)).grants).toHaveLength(20);
+  });
+});
+
+test('what Sluice plans with is what it may send at some moment of the day', () => {
+  const of = { limit: 1000, windowMs: HOUR, timeoutMs: 30_000, timeZone: 'UTC' };
+  expect(reservedOf('3-4:0,90%', of).least).toBe(900);
+  expect(reservedOf('8-18:900,10%', of)).toMatchObject({ least: 100, most: 900 });
+  // What is sent within the time-out of the last hour may count in the next.
+  const at = reservedOf('8-9:500', of).at;
+  expect([at(Date.parse('2026-01-15T06:59:20Z')), at(Date.parse('2026-01-15T06:59:40Z'))]).toEqual([0, 500]);
 });
 
 test.each([
@@ -183,14 +207,14 @@ test.each([
   ['0-24:1%', 10, 10],
   ['6-8:5, 8-10:7', 0, 0],
 ])('%s', (text, midnight, noon) => {
-  const reserved = reservedOf(parseReserve(text) as Reserve, { limit: 1000, windowMs: HOUR, timeZone: 'UTC' });
+  const reserved = reservedOf(text, { limit: 1000, windowMs: HOUR, timeoutMs: 0, timeZone: 'UTC' });
   const at = (hour: string) => reserved.at(Date.parse(`2026-07-15T${hour}:00Z`));
   expect([at('00:10'), at('12:10')]).toEqual([midnight, noon]);
 });
 
 test('in a window of half an hour, half of the requests an hour are left, and the same percentage', () => {
   const most = (text: string) =>
-    reservedOf(parseReserve(text) as Reserve, { limit: 500, windowMs: HOUR / 2, timeZone: 'UTC' }).most;
+    reservedOf(text, { limit: 500, windowMs: HOUR / 2, timeoutMs: 0, timeZone: 'UTC' }).most;
   expect([most('300'), most('30%')]).toEqual([150, 150]);
 });
 

@@ -174,12 +174,55 @@ test('with another key, hashes are made anew from what is read', async () => {
     await sluice('migrate', RULES);
     const [before] = await ask(database, hashes);
     const other = { ...RULES, SLUICE_HASH_KEY: HASH_KEY.toUpperCase() };
+    // A command of another machine must not erase them.
+    const refused = await sluice('sync products', other);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('were made with another SLUICE_HASH_KEY'),
+    ]);
+    expect(await ask(database, hashes)).toEqual([before]);
     await sluice('migrate', other);
     expect(await ask(database, hashes)).toEqual([{ email: null }]);
     await sluice('sync customers users', other);
     const after = await ask(database, hashes);
     expect([after.length, after[0]?.email]).toEqual([1, expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect(after[0]).not.toEqual(before);
+  });
+});
+
+test('a mask alone changes no earlier version: a row that comes back is known, and its lines are not rewritten', async () => {
+  await withPeople(async ({ customers, database, sluice }) => {
+    const [ann] = customers.splice(0, 1);
+    await sluice('sync customers --full --accept-deletes 1');
+    await sluice('sync customers --full --accept-deletes 1');
+    const ended = `select ended_by from warehouse.row_history where resource = 'customers' and key = '1' order by valid_to desc limit 1`;
+    expect(await ask(database, ended)).toEqual([{ ended_by: 'deleted' }]);
+    await sluice('migrate', RULES);
+    customers.unshift(ann as Customer);
+    await sluice('sync customers --full', { SOURCE_NEVER: RULES.SOURCE_NEVER, SOURCE_HASH: '' });
+    await sluice('sync customers --full', RULES);
+    const { rows } = await database.query<{ lines: string }>(
+      `select row->>'items' as lines from warehouse.row_history where resource = 'invoices'`,
+    );
+    expect(rows.filter(({ lines }) => lines.includes('planted'))).toEqual([]);
+  });
+});
+
+test('a person whose contacts are masked is found elsewhere by what is named', async () => {
+  await withPeople(async ({ customers, database, sluice, placesOf }) => {
+    await sluice('migrate', RULES);
+    await database.query(
+      `insert into sluice.runs (source, resource, kind, state, reason, started_at) values ('main', 'customers', 'sync', 'failed', 'no ann@planted.example', now())`,
+    );
+    customers.splice(0, 1);
+    await sluice('sync customers --full --accept-deletes 1', RULES);
+    await sluice('sync customers --full --accept-deletes 1', RULES);
+    const warned = await sluice('forget customers 1 --dry-run', RULES);
+    expect(warned.stderr).toMatch(
+      /What else holds (email and phone|phone and email) of this record was not looked for/,
+    );
+    const { code } = await sluice('forget customers 1 --text ann@planted.example', RULES);
+    expect([code, await placesOf('ann@planted')]).toEqual([0, []]);
   });
 });
 

@@ -5,7 +5,7 @@ import type { Budget, Lane, Taken } from '../budget.ts';
 import type { Forecast } from '../forecast.ts';
 import { deferred } from '../policy.ts';
 import { createSettling, isNews, settleCtes, settleParameters } from './settle.ts';
-import { CLOCK_CTE, type LedgerKey, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
+import { CLOCK_CTE, type LedgerKey, RESERVED_FOR, STATE_CTES, stateParameters, untilFreeMs } from './state.ts';
 import { readForecast, readUsage, type Usage } from './usage.ts';
 
 export interface Ledger extends Budget {
@@ -23,7 +23,7 @@ export function budgetKey(apiKey: string): string {
  *
  * A request counts from its grant until `windowMs` after its answer, or until grant + `timeoutMs` + `windowMs` when no answer was
  * recorded (a crash): whenever the server counted it, the server's window lies within ours. Where processes on one key have different
- * limits, the lowest used during the last window holds. Windows are not compared: configure one window per key.
+ * limits, the lowest used during the last window holds, and the highest reserve of the last ten minutes. Windows are not compared: configure one window per key.
  */
 export function createLedger(options: {
   database: Database;
@@ -157,9 +157,11 @@ const takeAfter = (ctes: string, isUnchanged: string): string => `
     set version = b.version + 1,
         paced_at = case when allowed > 0 and $6 <> 'live' then now else b.paced_at end,
         rate_limit = case when limit_is_new then $2::int else b.rate_limit end,
-        rate_limit_until = case when limit_is_new then now + $3::float8 * interval '1 millisecond' else b.rate_limit_until end
+        rate_limit_until = case when limit_is_new then now + $3::float8 * interval '1 millisecond' else b.rate_limit_until end,
+        reserve = case when reserve_is_new then $5::int else b.reserve end,
+        reserve_until = case when reserve_is_new then now + ${RESERVED_FOR} else b.reserve_until end
     from decided d
-    where b.key = $1 and b.version = d.version and (allowed > 0 or limit_is_new) and ${isUnchanged}
+    where b.key = $1 and b.version = d.version and (allowed > 0 or limit_is_new or reserve_is_new) and ${isUnchanged}
     returning now, allowed),
   granted as (
     insert into sluice.requests (key, source, lane, granted_at, counts_until)
@@ -189,8 +191,9 @@ const CLAMP_TO_CLOCK = `
   set blocked_until = case when blocked_until > longest then longest else blocked_until end,
       withheld_until = case when withheld_until > longest then longest else withheld_until end,
       server_limit_until = case when server_limit_until > longest then longest else server_limit_until end,
-      rate_limit_until = case when rate_limit_until > longest then longest else rate_limit_until end
+      rate_limit_until = case when rate_limit_until > longest then longest else rate_limit_until end,
+      reserve_until = case when reserve_until > longest then longest else reserve_until end
   from until
-  where key = $1 and greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest`;
+  where key = $1 and greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until, reserve_until) > longest`;
 
 const RELEASE = 'delete from sluice.requests where key = $1 and id = any($2::bigint[]) and settled_at is null';

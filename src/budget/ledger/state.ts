@@ -20,8 +20,14 @@ export const stateParameters = ({ key, limit, windowMs, timeoutMs, reserve }: Le
   reserve,
 ];
 
-/** The rule of `leftToOthers` in `policy.ts`, for the limit $2 and what is left to others of it, $5. */
-const leftToOthers = (limit: string): string => `least(ceil(${limit} * $5::float8 / $2::int), ${limit} - 1)::int`;
+/** The rule of `leftToOthers` in `policy.ts`, for the limit $2. */
+const leftToOthers = (limit: string): string =>
+  `least(ceil(${limit} * left_of_limit::float8 / $2::int), ${limit} - 1)::int`;
+
+/**
+ * What a process leaves to others holds for the other processes of its key so long after its last request: one that leaves nothing would take it.
+ */
+export const RESERVED_FOR = `interval '10 minutes'`;
 
 /** The time, read once: `sluice.now()` is volatile, and an index takes a value only. For the window $3 (ms). */
 export const CLOCK_CTE = `
@@ -41,7 +47,8 @@ export const STATE_CTES = `
     select *,
       case when withheld > 0 and withheld_until > now then withheld_until end as withheld_for,
       case when server_limit < $2::int and server_limit_until > now then server_limit_until end as server_limit_for,
-      case when rate_limit < $2::int and rate_limit_until > now then rate_limit_until end as rate_limit_for
+      case when rate_limit < $2::int and rate_limit_until > now then rate_limit_until end as rate_limit_for,
+      greatest($5::int, case when reserve_until > now then reserve end) as left_of_limit
     from sluice.budgets, clock
     where key = $1),
   counted as materialized (
@@ -74,7 +81,9 @@ export const STATE_CTES = `
       rate_limit_for is null
         and (rate_limit is distinct from $2::int or rate_limit_until is null
              or rate_limit_until < now + $3::float8 * interval '0.9 milliseconds') as limit_is_new,
-      coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until) > longest, false)
+      $5::int > 0 and $5::int = left_of_limit
+        and (reserve is distinct from $5::int or reserve_until is null or reserve_until < now + ${RESERVED_FOR} * 0.9) as reserve_is_new,
+      coalesce(greatest(blocked_until, withheld_until, server_limit_until, rate_limit_until, reserve_until) > longest, false)
         or exists (select from sluice.requests where requests.key = $1
                     and counts_until > now + ($3::float8 + $4::float8) * interval '1 millisecond' + interval '1 minute') as clock_was_ahead
     from shared)`;

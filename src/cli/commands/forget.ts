@@ -1,11 +1,11 @@
 import { hostname, userInfo } from 'node:os';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { deletionMark } from '../../engine/profile/observe-address.ts';
 import { openResource } from '../../engine/resource.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
-import { count, plural } from '../../service/format.ts';
+import { count, listed, plural } from '../../service/format.ts';
 import { isObject } from '../../source/answers/json.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
@@ -32,6 +32,7 @@ import {
   type Session,
   selectResources,
 } from '../session/session.ts';
+import { jobsOf } from '../session/source-jobs.ts';
 import { recognise, underLock } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice forget customers 17 --dry-run   what would be erased
@@ -41,6 +42,7 @@ const BACKUPS = `Not erased are copies outside of this database: dumps (pg_dump)
 exports of yours. Inside it, Postgres overwrites the deleted bytes some time after its next vacuum.`;
 
 interface Options {
+  readonly text: readonly string[];
   readonly dryRun?: boolean;
   readonly wait: boolean;
 }
@@ -49,6 +51,7 @@ export function forgetCommand(cli: Cli): Command {
   return newCommand('forget', EXAMPLES)
     .argument('<resource>', 'the list that it belonged to')
     .argument('<key>', 'its id, or what its table shows as _key')
+    .option('--text <text>', 'a value by which the person is recognised elsewhere; may be repeated', collectTexts, [])
     .option('--dry-run', 'show what would be erased; change nothing')
     .option('--no-wait', NO_WAIT)
     .action(cli.action({ source: true }, forget));
@@ -56,12 +59,12 @@ export function forgetCommand(cli: Cli): Command {
 
 async function forget(session: Session, name: string, given: string, options: Options): Promise<ExitCode> {
   const { terminal, settings, jobs } = session;
-  const { dryRun = false, wait } = options;
+  const { dryRun = false, wait, text: texts } = options;
   selectResources(jobs, [name]);
   const source = settings.single as OpenSource;
   const database = await openMigrated(session);
   await recognise(database, source);
-  const job = jobs.get(name) as Job;
+  const job = jobsOf(source, jobs, settings.hashKey).get(name) as Job;
   const place = { source: source.name, resource: name };
   // Nobody may read the list or push to it meanwhile: a reading holds rows in memory, and a push lines.
   const reading = await acquireSourceLock(database, source.name, 'forget', { waitMs: LOCK_WAIT_MS });
@@ -70,12 +73,26 @@ async function forget(session: Session, name: string, given: string, options: Op
     return underLock(pushing, `pushing ${name}, so nothing was erased`, async () => {
       const { table } = await openResource(database.kysely, { source: source.name, name, job, schema: source.schema });
       const key = storedKey(table, given);
-      return eraseRecord({ session, database, source, place, job, table, key, noWait: !wait, dryRun });
+      return eraseRecord({ session, database, source, place, job, table, key, texts, noWait: !wait, dryRun });
     });
   });
   const { receipt, erasedBefore, refersTo, mentions } = erased;
+  const masked = texts.length > 0 ? [] : maskedMarks(job);
+  if (masked.length > 0)
+    terminal.note(
+      `What else holds ${listed(masked)} of this record was not looked for, since ${masked.length === 1 ? 'it is' : 'they are'} not stored as ${masked.length === 1 ? 'it comes' : 'they come'}. Name each value: --text ann@example.com`,
+    );
   const counts = receipt?.counts ?? {};
-  const document = { ...place, dryRun, receipt: dryRun ? null : receipt, counts, erasedBefore, refersTo, mentions };
+  const document = {
+    ...place,
+    dryRun,
+    receipt: dryRun ? null : receipt,
+    counts,
+    erasedBefore,
+    refersTo,
+    mentions,
+    masked,
+  };
   terminal.show(document, () => describe(erased, `${name} ${given}`, dryRun, source.timeZone));
   return 0;
 }
@@ -115,6 +132,8 @@ interface Erasure {
   readonly job: Job;
   readonly table: Table;
   readonly key: string;
+  /** Values that the person named. */
+  readonly texts: readonly string[];
   readonly noWait: boolean;
   /** Changes nothing. */
   readonly dryRun: boolean;
@@ -122,11 +141,12 @@ interface Erasure {
 
 /** Erases a record that its source does not show any more. With `dryRun` nothing is changed, and the receipt says what would be erased. */
 async function eraseRecord(record: Erasure) {
-  const { database, source, place, table, key, dryRun } = record;
+  const { database, source, place, table, key, texts, dryRun } = record;
   const { kysely } = database;
   const { schema } = source;
   const { resource } = place;
-  const marks = marksOf(await readCopies(kysely, table, place, key));
+  const stored = marksOf(await readCopies(kysely, table, place, key));
+  const marks = { ...stored, contacts: [...new Set([...stored.contacts, ...texts])] };
   const erasedBefore = await lastErased(kysely, place, key);
   await checkGone(record);
   const receipt = await inTransaction(database, dryRun, async tx => {
@@ -232,6 +252,17 @@ const NAME_FIELD = /^(?:account|name|full_?name|display_?name|company)$/i;
 const SHORTEST = 5;
 
 type Marks = ReturnType<typeof marksOf>;
+
+/** The masked fields of a list whose values would be marks. */
+const maskedMarks = ({ masks }: Job): string[] =>
+  Object.keys(masks).filter(field => /mail/i.test(field) || PHONE_FIELD.test(field) || NAME_FIELD.test(field));
+
+function collectTexts(text: string, before: readonly string[]): string[] {
+  if (text.trim().length >= SHORTEST) return [...before, text.trim()];
+  throw new InvalidArgumentError(
+    `Expected at least ${SHORTEST} characters, since a shorter text stands in other records.`,
+  );
+}
 
 /**
  * The values by which a person is recognised elsewhere: e-mail addresses and phone numbers, and names. `copies`: all versions of a

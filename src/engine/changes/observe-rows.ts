@@ -6,7 +6,7 @@ import { remember, resourceIn, type TransactionEffects } from '../conclude/trans
 import { partition } from '../coverage/list.ts';
 import { fieldsBesideKey } from '../job.ts';
 import type { Observation } from '../profile/observation.ts';
-import { observeOtherOrders, sortKeys } from '../profile/observe-order.ts';
+import { observeOtherOrders, openSortKeys } from '../profile/observe-order.ts';
 import {
   editsToCheck,
   fieldsCarried,
@@ -60,7 +60,7 @@ export const observeFields = ({ resource, slice, rows }: Step): Observation[] =>
 /** Only the list itself shows its order; a filter may be answered in another. */
 export function observeSortKeys({ resource: { profile, job }, slice, rows }: Step): Observation[] {
   if (slice.by !== 'newest' && slice.by !== 'id') return [];
-  const open = sortKeys(profile, job).filter(field => !profile.notOrderedBy.has(field));
+  const open = openSortKeys(profile, job);
   const isExtra = open.some(field => profile.drift?.unknown.has(field));
   return observeOtherOrders(profile, open, isExtra ? rows.map(withExtra) : rows);
 }

@@ -57,12 +57,20 @@ export function observeOrder(profile: SourceProfile, page: ObservedPage, keyFiel
   return [{ trait: 'order', value: order, evidence }];
 }
 
-/** The fields by which a list may be ordered in place of its key: those of the job, and those beside them that rows carry. */
+/** The fields by which a list may be ordered in place of its key: those of the job, those beside them that rows carry, and masked ones. */
 export const sortKeys = ({ drift }: Pick<SourceProfile, 'drift'>, job: Job): string[] => [
-  ...sortableFields(job),
-  // Of child rows, or with a comma, which the trait cannot hold.
-  ...[...(drift?.unknown.keys() ?? [])].filter(field => !field.includes('.') && !field.includes(',')),
+  ...new Set([
+    ...sortableFields(job),
+    // Of child rows, or with a comma, which the trait cannot hold.
+    ...[...(drift?.unknown.keys() ?? []), ...Object.keys(job.masks)].filter(
+      field => !field.includes('.') && !field.includes(','),
+    ),
+  ]),
 ];
+
+/** Of the fields by which the list may be ordered, those whose stored values can tell: a hash is in no order. */
+export const openSortKeys = (profile: Pick<SourceProfile, 'drift' | 'notOrderedBy'>, job: Job): string[] =>
+  sortKeys(profile, job).filter(field => !profile.notOrderedBy.has(field) && !(field in job.masks));
 
 /**
  * Fields by which the list is not ordered: a page in the order of ids shows their values rise and fall. In one that is ordered by another field,

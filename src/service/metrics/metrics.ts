@@ -51,7 +51,8 @@ export const METRICS = {
     'resource',
   ],
   sluice_quarantined_records: ['Records in quarantine.', 'source', 'resource'],
-  sluice_requests_limit: ['Requests per window that the source allows at present.', 'source'],
+  sluice_requests_reserved: ['Requests per window that are left to other programs.', 'source'],
+  sluice_requests_limit: ['Requests per window that Sluice may send at present.', 'source'],
   sluice_requests_left: ['Requests that may be sent now.', 'source'],
   sluice_requests_in_window: ['Requests sent during the last window, by lane.', 'source', 'lane'],
   sluice_runs_under_way: ['Runs in progress, by state: running, or waiting for the request limit.', 'source', 'state'],
@@ -168,6 +169,7 @@ function measureResources({ state, scheduled, freshness, delays, measured }: Fac
 
 function measureWork({ state: { runs, incidents }, usage, measured, orders }: Facts, at: number, add: Add): void {
   add('sluice_requests_limit', {}, usage.limit);
+  add('sluice_requests_reserved', {}, usage.reserve);
   add('sluice_requests_left', {}, usage.free);
   for (const [lane, requests] of Object.entries(usage.byLane)) add('sluice_requests_in_window', { lane }, requests);
   for (const { resource, kind, state, runs: ended } of measured)

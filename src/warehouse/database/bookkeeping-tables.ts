@@ -46,6 +46,8 @@ export const BOOKKEEPING_TABLES = {
     paced_at: 'timestamp with time zone null',
     version: 'bigint default',
     server_window_ms: 'double precision null',
+    reserve: 'integer null',
+    reserve_until: 'timestamp with time zone null',
   },
   'sluice.change_numbers': {
     schema: 'text',

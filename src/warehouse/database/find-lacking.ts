@@ -18,6 +18,8 @@ export interface Lacking {
   readonly view: boolean;
   /** What is stored of these fields is not masked yet. */
   readonly masks: readonly DeclaredMask[];
+  /** Those of which hashes of another key are stored. */
+  readonly rekeyed: readonly DeclaredMask[];
   /** Fields that were masked, and are to be stored as they come again. */
   readonly unmasked: readonly DeclaredMask[];
 }
@@ -99,8 +101,11 @@ export async function findLacking(
     const known = stored.get(list.name)?.masks ?? [];
     const masks = list.masks.filter(mask => !known.some(each => isSameMask(each, mask)));
     const unmasked = known.filter(({ field }) => list.masks.every(each => each.field !== field));
+    const rekeyed = masks.filter(({ field, rule }) =>
+      known.some(each => each.field === field && each.rule === rule && rule === 'hash'),
+    );
     const isLacking = tables.length > 0 || view || masks.length > 0 || unmasked.length > 0;
-    return isLacking ? [{ list, tables, view, masks, unmasked }] : [];
+    return isLacking ? [{ list, tables, view, masks, rekeyed, unmasked }] : [];
   });
 }
 

@@ -60,13 +60,22 @@ export async function maskStored(
   note('sluice.quarantine', await maskJsonIn(db, QUARANTINE, ofList, mask));
   note('sluice.push_items', await maskJsonIn(db, PUSHED, ofPushes, mask));
   note('sluice.sealed_rows', await maskJsonIn(db, SEALED, ofSeals, mask));
-  await sql`delete from sluice.rewrites t where ${ofList}`.execute(db);
+  // A record without a readable key has a digest of what it was in its place; it comes again with its list. So do the digests of answers.
+  await sql`delete from sluice.quarantine t where ${ofList} and key ~ '^[?][0-9a-f]{32}$' and reasons = ${MASKED}`.execute(
+    db,
+  );
+  await sql`delete from sluice.answers t where ${ofList}`.execute(db);
+  const outer = applied.map(({ field }) => field.split('.')[0] ?? field);
+  await sql`delete from sluice.rewrites t where ${ofList} and field = any(cast(${outer} as text[]))`.execute(db);
   await forgetExamples(db, sql`resource = ${list.name} and source in ${sources}`);
   await forgetFields(
     db,
     list,
     applied.map(({ field }) => field),
   );
+  // The planner keeps values of columns as examples: pg_stats.
+  for (const table of new Set([...tables, ...Object.keys(counts).map(name => sql.table(name))]))
+    await sql`analyze ${table}`.execute(db);
   return counts;
 }
 
@@ -124,12 +133,14 @@ interface Holder {
   readonly after: RawBuilder<unknown>;
 }
 
+const MASKED = sql.lit('{"(record)": "masked"}');
+
 // A digest of a row would tell a value of few possible ones.
 const HISTORY: Holder = { table: sql`row_history`, column: 'row', after: sql`row = i.json::jsonb - '_hash'` };
 const QUARANTINE: Holder = {
   table: sql`sluice.quarantine`,
   column: 'payload',
-  after: sql`payload = i.json, reasons = '{"(record)": "masked"}'`,
+  after: sql`payload = i.json, reasons = ${MASKED}`,
 };
 /** An emptied line is filled from its file when that is pushed again. */
 const PUSHED: Holder = { table: sql`sluice.push_items`, column: 'body', after: sql`body = '{}', message = null` };

@@ -150,8 +150,20 @@ export async function lackingIn(
   );
 }
 
-/** A command that was started without the setting must not store again what a service keeps from being stored. */
+/**
+ * A command that was started without the setting must not store again what a service keeps from being stored, and one with another key must not
+ * erase the hashes of a service.
+ */
 function refuseUnmasked(schema: string, lacking: readonly Lacking[]): void {
+  const rekeyed = lacking.flatMap(({ list, rekeyed: masks }) => masks.map(({ field }) => `${list.name}.${field}`));
+  if (rekeyed.length > 0)
+    throw new SluiceError(
+      'configuration',
+      `The hashes of ${rekeyed.join(', ')} in ${schema} were made with another SLUICE_HASH_KEY. Nothing was changed.`,
+      {
+        next: `Set the key as before. To use this one, which erases the hashes until their rows are read again: ${MIGRATE}.`,
+      },
+    );
   const fields = lacking.flatMap(({ list, unmasked }) => unmasked.map(({ field }) => `${list.name}.${field}`));
   if (fields.length === 0) return;
   const are = fields.length === 1 ? 'is' : 'are';

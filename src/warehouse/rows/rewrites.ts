@@ -115,9 +115,10 @@ function valuesOf(table: Table, field: string): { before: RawBuilder<unknown>; a
       };
 }
 
-/** Child rows without their order, as text; null without any. A source may show the same lines in one order now, in another then. */
+/** Child rows without their order and what they lack, as text; null without any. A source may show the same lines in one order now, in another then. */
 const unordered = (lines: RawBuilder<unknown>): RawBuilder<unknown> =>
-  sql`(select jsonb_agg(l - 'line' order by l - 'line')::text from jsonb_array_elements(${lines}) l)`;
+  sql`(select jsonb_agg(l order by l)::text from (
+    select jsonb_strip_nulls(e - 'line') as l from jsonb_array_elements(${lines}) e) each)`;
 
 function isReplaced(table: Table, field: string): RawBuilder<boolean> {
   const { before, after } = valuesOf(table, field);

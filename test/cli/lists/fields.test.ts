@@ -261,7 +261,8 @@ test('whatever the umask and the marks of an editor, a written file can be read'
 
 test('a process that was started with other lists reads no more', async () => {
   await withFields(async ({ sluice, database }) => {
-    const before = { jobs: await loadJobs(new URL('../../../jobs/', import.meta.url)) } as unknown as Session;
+    const settings = { sources: [], hashKey: null };
+    const before = { settings, jobs: await loadJobs(new URL('../../../jobs/', import.meta.url)) } as unknown as Session;
     const place = { schema: 'warehouse' };
     await checkDeclared(before, database, place);
     const [index] = await ask(
@@ -274,7 +275,7 @@ test('a process that was started with other lists reads no more', async () => {
     await expect(checkDeclared(before, database, place)).rejects.toThrow('which no longer declares it like that');
     const job = before.jobs.get('products') as Job;
     const after = extendJob('products', job, { fields: { project: { type: 'text', description: '' } }, children: {} });
-    const dropped = { jobs: new Map([['products', after]]) } as unknown as Session;
+    const dropped = { settings, jobs: new Map([['products', after]]) } as unknown as Session;
     await checkDeclared(dropped, database, place);
     await sluice('fields', 'drop', 'products', 'project');
     await expect(checkDeclared(dropped, database, place)).rejects.toThrow(

@@ -77,7 +77,7 @@ export async function reviveRows(
     with back as (select t.${key}::text as key, (${wholeRow(table)}) - ${OURS} as row
       from unnest(${arrayOf(table.key.type, returned)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key)
     update ${history} h set ended_by = 'changed' from back b
-    where h.resource = ${resource} and h.key = b.key and h.ended_by = 'deleted' and h.row - ${OURS} = b.row
+    where h.resource = ${resource} and h.key = b.key and h.ended_by = 'deleted' and jsonb_strip_nulls(h.row - ${OURS}) = jsonb_strip_nulls(b.row)
       and not exists (select from ${history} l where l.resource = h.resource and l.key = h.key and l.valid_to > h.valid_to)
     returning h.key`.execute(tx);
   return rows.map(row => row.key);
