@@ -10,6 +10,7 @@ import { MAIN } from '../../support/resources.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { isHonest } from '../plan/choose-variants.ts';
 import { type Action, faultOf, type Given, type Plan, planOf } from '../plan/plan.ts';
+import { checkLog } from './change-log.ts';
 import { beginning, checkRequests, comeToRest } from './come-to-rest.ts';
 import { watchLosses } from './losses.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
@@ -74,7 +75,20 @@ export async function runSeed(
     const watch = createWatch(database, sandbox, [...MAIN, ...plan.others], !hides && isHonest(plan.variants));
     const random = createRandom(mix(seed, 0xd1ce));
     const problems: string[] = [];
-    const world: World = { plan, url, database, sandbox, clock, watch, problems, processes, random, trace, crashes: 0 };
+    const world: World = {
+      plan,
+      url,
+      database,
+      sandbox,
+      clock,
+      watch,
+      problems,
+      processes,
+      random,
+      trace,
+      edits: [],
+      crashes: 0,
+    };
     let timer: NodeJS.Timeout | undefined;
     const standstill = new Promise<void>(resolve => {
       let seen = -1;
@@ -100,6 +114,8 @@ export async function runSeed(
     });
     try {
       await Promise.race([play(world), standstill]);
+      const isSteady = plan.actions.every(({ putBack, badDay }) => putBack === null && badDay === null);
+      if (problems.length === 0) await checkLog(world, { dates: !hides && isHonest(plan.variants) && isSteady });
       await atEnd(database, sandbox);
     } catch (error) {
       problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -146,7 +162,7 @@ async function act(world: World, action: Action): Promise<void> {
   const { sandbox, clock, watch } = world;
   if (action.afterMs > 0) await clock.advance(action.afterMs);
   change(world, action.changes);
-  if (action.changes > 0 && world.random.chance(0.5)) changeTwice(sandbox, world.random);
+  if (action.changes > 0 && world.random.chance(0.5)) changeTwice(world);
   if (action.spent > 0) sandbox.spend(action.spent);
   const begun = beginning(world);
   const watched = await watchBadDay(world, action);

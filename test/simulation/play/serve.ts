@@ -45,7 +45,7 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
     if (overspent !== null) world.problems.push(overspent);
     breakNext();
     if (random.chance(action.changeChance)) change(world, random.int(1, 3));
-    if (random.chance(action.changeChance * action.restoreChance)) restoreOne(sandbox, random);
+    if (random.chance(action.changeChance * action.restoreChance)) restoreOne(world);
     if (action.rival && commits === 1) beside.push(rivalReads(world));
     if (action.putBack?.atCommit === commits) beside.push(clock.putBack(action.putBack.ms));
     if (crash?.kind === 'stop' && commits === crash.atCommit) self.stop();

@@ -1,13 +1,13 @@
-import type { Random } from '../../../sandbox/data/random.ts';
-import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { World } from './world.ts';
 
 /** Pays an invoice and changes its date, so that it leaves two slices at once. */
-export function changeTwice(sandbox: Sandbox, random: Random): void {
+export function changeTwice({ sandbox, random, edits }: World): void {
   const open = [...sandbox.rows('invoices')].filter(row => row.status === 'Unpaid');
   if (open.length === 0) return;
   const date = `${random.int(2021, 2025)}-06-15`;
-  sandbox.update('invoices', random.pick(open).id, { status: 'Paid', date });
+  const { id } = random.pick(open);
+  sandbox.update('invoices', id, { status: 'Paid', date });
+  edits.push({ resource: 'invoices', id, at: sandbox.now() });
 }
 
 /** Random changes to all lists that the seed reads. */
@@ -17,9 +17,10 @@ export function change({ sandbox, plan }: World, count: number): void {
 }
 
 /** Restores a row that was deleted, if there is one. */
-export function restoreOne(sandbox: Sandbox, random: Random): void {
+export function restoreOne({ sandbox, random, edits }: World): void {
   const removed = sandbox.changes.filter(change => change.kind.endsWith('-deleted'));
   if (removed.length === 0) return;
   const { resource, id } = random.pick(removed);
   sandbox.restore(resource, id);
+  edits.push({ resource, id, at: sandbox.now() });
 }

@@ -19,6 +19,8 @@ export interface World {
   /** Decides what happens while the engine runs. Separate from the plan's stream, so that the plan never depends on the run. */
   readonly random: Random;
   readonly trace: (text: string) => void;
+  /** Changes of the source that it does not list itself; `at` in epoch ms. */
+  readonly edits: { readonly resource: string; readonly id: number; readonly at: number }[];
   /** Processes that ended early. */
   crashes: number;
 }

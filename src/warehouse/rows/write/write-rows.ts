@@ -103,7 +103,8 @@ export async function writeRows(
     result.unsure.push(...given.filter(row => !others.has(row)).map(({ key }) => key));
   }
   for (const batch of groupByShape(table, different)) {
-    const altered = context.deep ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
+    const findsAltered = context.deep || (context.logged !== undefined && table.hashed);
+    const altered = findsAltered ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
     const written = await writeBatch(tx, table, batch, altered, context);
     await replaceChildren(tx, table, batch.rows, written, context.orphans === true);
     result.inserted.push(...written.inserted);
@@ -151,6 +152,9 @@ interface Emptied {
   readonly loses: RawBuilder<boolean>;
 }
 
+/** A column that says which rows have other child rows than are stored. */
+const ALTERED = '_altered';
+
 /** A column that says which rows have no child rows of a field. */
 const lacksChildren = (field: string): string => `_no_${field}`;
 
@@ -196,13 +200,14 @@ async function writeBatch(
     ...(logged
       ? [{ name: '_proven_at', type: 'timestamptz', values: batch.rows.map(row => logged.rowAsOf(row.key)) }]
       : []),
-    ...flagged(batch, '_altered', row => altered.has(row.key)),
+    ...flagged(batch, ALTERED, row => altered.has(row.key)),
     ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
     ...table.children.flatMap(({ field }) =>
       flagged(batch, lacksChildren(field), row => context.sparesLosing === true && row.children[field]?.length === 0),
     ),
   ];
-  const isFlagged = (name: string) => (input.some(column => column.name === name) ? sql.ref(`i.${name}`) : sql`false`);
+  const isFlagged = (name: string, of = 'i') =>
+    input.some(column => column.name === name) ? sql.ref(`${of}.${name}`) : sql`false`;
   const names = data.map(column => column.name);
   const content = names.filter(name => isContent(table, name));
   const compared = comparesHashes(table, context) ? ['_hash'] : content;
@@ -229,7 +234,7 @@ async function writeBatch(
     : sql``;
   const isWritten = spares ? sql`${differs} and not exists (select from lost l where l.${key} = c.${key})` : differs;
   const changes = logged
-    ? sql`changed as materialized (${changedRows(table, context, logged, names, isWritten)}), ${logCtes(table, { ...context, at: sql`(select now from moment)` })}, `
+    ? sql`changed as materialized (${changedRows(table, context, logged, { names, lines: isFlagged(ALTERED, 'c'), isWritten })}), ${logCtes(table, { ...context, at: sql`(select now from moment)` })}, `
     : sql``;
   const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
 
@@ -247,11 +252,11 @@ async function writeBatch(
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
         ${isFlagged('_only_if_new')} or ${isOlder} as is_kept,
-        ${isFlagged('_altered')} or (${refs('t', compared)}) is distinct from (${refs('i', compared)}) as is_other
+        ${context.deep ? isFlagged(ALTERED) : sql`false`} or (${refs('t', compared)}) is distinct from (${refs('i', compared)}) as is_other
       from input i left join ${stored(table, 'i')} on true
     ) ${lost}, ${changes} kept as (
       ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId, number: logged ? sql`l.number` : sql`null` })}
-      from compared c join ${target} t on t.${key} = c.${key} ${logged ? sql`join numbered l on l.key = c.${key}::text` : sql``}, moment n
+      from compared c join ${target} t on t.${key} = c.${key} ${logged ? sql`left join numbered l on l.key = c.${key}::text` : sql``}, moment n
       where ${isWritten} and c.known_read_at <= c._read_at
     ), updated as (
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
@@ -289,10 +294,19 @@ function changedRows(
   table: Table,
   { resource, lagMs = 0 }: WriteContext,
   { source, listAsOf, canMove, by }: Logged,
-  names: readonly string[],
-  isWritten: RawBuilder<unknown>,
+  {
+    names,
+    lines,
+    isWritten,
+  }: {
+    readonly names: readonly string[];
+    readonly lines: RawBuilder<unknown>;
+    readonly isWritten: RawBuilder<unknown>;
+  },
 ): RawBuilder<unknown> {
   const key = sql.id(table.key.name);
+  // A row whose values are held is written as it is, with another hash.
+  const shown = names.filter(name => isContent(table, name) && name !== '_hash');
   const list = sql`cast(${listAsOf} as timestamptz)`;
   // A row that comes without the column has no slice of its own, and none was given for it.
   const stays =
@@ -306,7 +320,8 @@ function changedRows(
     where h.resource = ${resource} and h.key = c.${key}::text and h.ended_by = 'deleted')`;
   return sql`
     select c.${key}::text as key, 'updated' as kind, greatest(t._read_at, case when ${wasEqual} then ${proven} end) - ${lag} as earliest
-    from compared c join ${sql.id(table.schema, table.name)} t on t.${key} = c.${key} where ${isWritten} and c.known_read_at <= c._read_at
+    from compared c join ${sql.id(table.schema, table.name)} t on t.${key} = c.${key}
+    where ${isWritten} and c.known_read_at <= c._read_at and (${lines} or (${refs('t', shown)}) is distinct from (${refs('c', shown)}))
     union all
     select c.${key}::text, case when ${wasDeleted} then 'revived' else 'inserted' end,
       case when not ${isNoted('sluice.quarantine')} then ${canMove ? list : sql`coalesce(c._proven_at, ${list})`} end - ${lag}

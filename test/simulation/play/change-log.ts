@@ -1,0 +1,54 @@
+import { shownId } from '../../support/compare.ts';
+import { allChanges, comesWithoutIds, isTable } from './watch.ts';
+import type { World } from './world.ts';
+
+interface Logged {
+  readonly [column: string]: unknown;
+  readonly number: number;
+  readonly resource: string;
+  readonly key: string;
+  readonly kind: 'inserted' | 'updated' | 'deleted' | 'revived';
+  readonly isWhole: boolean;
+  /** Epoch ms. */
+  readonly earliest: number | null;
+  readonly seen: number;
+}
+
+/**
+ * The log of changes has no gaps, tells what each change was, and says of no row that it came twice. `dates`: each change happened at the source
+ * between its two moments.
+ */
+export async function checkLog(
+  { database, sandbox, problems, edits }: World,
+  { dates }: { dates: boolean },
+): Promise<void> {
+  const { rows } = await database.query<Logged>(`
+    select number::int as number, resource, key, kind,
+      case kind when 'updated' then before is not null and after is not null when 'deleted' then before is not null else after is not null end as "isWhole",
+      extract(epoch from earliest)::float8 * 1000 as earliest, extract(epoch from seen_at)::float8 * 1000 as seen
+    from warehouse.changes order by number`);
+  const [first] = rows;
+  const gap = rows.find(({ number }, index) => number !== (first?.number ?? 0) + index);
+  if (gap) problems.push(`change ${gap.number} comes after a gap`);
+  const gone = new Map<string, boolean>();
+  const made = new Map<string, number[]>();
+  for (const { resource, id, at } of [...allChanges(sandbox), ...edits]) {
+    const place = `${resource} ${shownId(sandbox, id)}`;
+    made.set(place, [...(made.get(place) ?? []), at]);
+  }
+  for (const { number, resource, key, kind, isWhole, earliest, seen } of rows) {
+    const place = `${resource} ${key}`;
+    const what = `change ${number} (${place} ${kind})`;
+    if (!isWhole) problems.push(`${what} does not say what it was`);
+    const comes = kind === 'inserted' || kind === 'revived';
+    if (gone.get(place) === !comes) problems.push(`${what} follows one that it cannot follow`);
+    gone.set(place, kind === 'deleted');
+    if (!dates || !isTable(resource) || comesWithoutIds(resource, sandbox.variants)) continue;
+    const isWithin = (at: number) => at >= Math.floor(earliest ?? Number.NEGATIVE_INFINITY) && at <= Math.ceil(seen);
+    const times = made.get(place) ?? [];
+    if (!times.some(isWithin))
+      problems.push(
+        `${what} is dated ${earliest === null ? '..' : new Date(earliest).toISOString()} to ${new Date(seen).toISOString()}; made at ${times.map(at => new Date(at).toISOString()).join(', ') || 'no time'}`,
+      );
+  }
+}
