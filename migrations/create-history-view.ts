@@ -9,7 +9,7 @@ interface Child {
 
 /** The comments of a history view, and of the columns that its table lacks. */
 export const historyComment = (table: string): string =>
-  `Every version of the rows of ${table}: earlier ones of the last seven days, or since HISTORY_${table.toUpperCase()} is on, deleted ones, and the current ones.`;
+  `Every version of the rows of ${table}: earlier ones of the last 31 days, or since HISTORY_${table.toUpperCase()} is on, deleted ones, and the current ones.`;
 export const childComment = (table: string): string => `Its rows of ${table}, in their order.`;
 export const VERSION_COMMENTS = {
   valid_from: 'When this version was stored.',
@@ -19,7 +19,7 @@ export const VERSION_COMMENTS = {
 
 /**
  * For a table of the warehouse: the view `<table>_history` with every version of its rows, those that ended and the current ones, and the
- * function `<table>_as_of(moment)`. Earlier versions are there for seven days, or since history was switched on; deleted rows always are. An
+ * function `<table>_as_of(moment)`. Earlier versions are there for 31 days, or since history was switched on; deleted rows always are. An
  * existing view keeps its columns in their order, and so the views that are built on it; new ones follow.
  */
 export async function createHistoryView(

@@ -16,7 +16,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       id record;
       found jsonb;
     begin
-      if at is null or key is null then return null; end if;
+      if at is null or to_regclass(format('%I.%I', place, list || '_history')) is null or key is null then return null; end if;
       select a.attname as name, format_type(a.atttypid, a.atttypmod) as type into strict id
         from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0] where i.indrelid = at and i.indisprimary;
       execute format('select to_jsonb(v) - ''{valid_from,valid_to,ended_by}''::text[] from %I.%I v where v.%I = $1::%s and v.valid_to is null',

@@ -8,6 +8,7 @@ import { createAttemptLimit } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
+import { type ChangeStream, createChangeStream } from './answers/change-stream.ts';
 import { closedMonthRoutes } from './console/closed-months.ts';
 import type { ConsoleParts } from './console/console-parts.ts';
 import { CONSOLE_SCRIPT } from './console/console-script.ts';
@@ -45,15 +46,16 @@ export interface Service {
 }
 
 /**
- * The HTTP side of the service: the console, `/status.json`, `/metrics`, `/healthz`, `/readyz` and `/webhooks/<secret>`. Rejects with kind
+ * The HTTP side of the service: the console, `/status.json`, `/changes`, `/metrics`, `/healthz`, `/readyz` and `/webhooks/<secret>`. Rejects with kind
  * `configuration` when it cannot listen on that address. Call `refuseUnprotectedHost` first.
  */
 export async function openService(options: ServiceOptions): Promise<Service> {
   const { host, port, database, clock, log } = options;
   const inbox = createHintInbox({ database, clock, log });
   const live = createLiveUpdates({ database, clock, log });
+  const changes = createChangeStream({ database, sources: options.sources, clock, log });
   const server = createAdaptorServer({
-    fetch: createApp(options, inbox, live).fetch,
+    fetch: createApp(options, { inbox, live, changes }).fetch,
     // The source's client in the same process needs Node's own Request and Response.
     overrideGlobalObjects: false,
     // A slow sender must not hold a connection for long. Node looks every 30 seconds by default.
@@ -74,6 +76,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
     async close() {
       const closed = new Promise<void>(resolve => server.close(() => resolve()));
       await live.close();
+      await changes.close();
       server.closeIdleConnections();
       const over = new AbortController();
       const late = clock.sleep(SECOND, over.signal).then(
@@ -93,7 +96,10 @@ const PAGES = [
   ...[dataRoutes, exceptionRoutes, closedMonthRoutes, recordRoutes, sqlRoutes, statusRoutes],
 ];
 
-function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates): Hono {
+function createApp(
+  options: ServiceOptions,
+  { inbox, live, changes }: { inbox: HintInbox; live: LiveUpdates; changes: ChangeStream },
+): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const rowCounts = createRowCounts(database);
   const metrics = createMetrics(database, sources, rowCounts);
@@ -126,8 +132,9 @@ function createApp(options: ServiceOptions, inbox: HintInbox, live: LiveUpdates)
   app.get('/console.js', c => c.body(CONSOLE_SCRIPT, 200, { 'Content-Type': 'text/javascript; charset=utf-8' }));
   for (const routes of PAGES) app.route('/', routes({ ...options, isGuarded: options.token !== null, rowCounts }));
   app.route('/', live.routes);
+  app.route('/', changes.routes);
   app.notFound(c =>
-    c.text('Not found. Available: / /runs /data /sql /status.json /openapi.json /metrics /healthz /readyz\n', 404),
+    c.text('Not found. Available: / /runs /data /sql /status.json /changes /openapi.json /metrics /healthz /readyz\n', 404),
   );
   app.onError((error, c) => {
     // What a form asks for is not possible, or no longer.

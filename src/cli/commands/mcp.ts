@@ -17,6 +17,7 @@ import { VERSION } from '../../version.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
+import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
 import { freshen } from '../run/fresh-answer.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
@@ -128,6 +129,24 @@ function registerTools(
         ...doubtsOf(age?.lists ?? null),
         requests: age?.requests ?? 0,
       };
+    },
+  );
+  tool(
+    'changes',
+    {
+      title: 'What changed',
+      description:
+        'Changes of rows in the order of their numbers, with before and after: from a number on, or the newest. A first reading of a list is no change.',
+    },
+    {
+      resource: resource.optional(),
+      from: z.number().int().min(0).optional().describe('the first number'),
+      rows: z.number().int().min(1).max(MOST_ROWS).default(50).describe('at most so many'),
+    },
+    async ({ resource: list, from, rows }) => {
+      const { first, last } = await readNumbers(database, schema);
+      const between = from === undefined ? { to: last, newest: rows } : { from, to: last };
+      return { first, last, ...(await run(changesQuery({ ...between, resource: list }), rows)) };
     },
   );
   tool(

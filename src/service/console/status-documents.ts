@@ -143,6 +143,22 @@ export const OPEN_API = {
       '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
       '503': text('Too many listen already.'),
     }),
+    '/changes': guarded(
+      'Server-sent events: one named change for each change of a row, in order, with its number as id',
+      {
+        '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+        '400': text('from is no number.'),
+        '404': text('There is no such source.'),
+        '410': text('The changes from that number on are no longer kept.'),
+        '503': text('Too many listen already.'),
+      },
+      {
+        parameters: [
+          { name: 'source', in: 'query', required: false, schema: { type: 'string' }, description: 'Its name.' },
+          { name: 'from', in: 'query', required: false, schema: { type: 'integer' }, description: 'The first number.' },
+        ],
+      },
+    ),
     '/healthz': open('Whether the process answers and its loops make progress', 'A loop is stalled.'),
     '/readyz': open('Whether the database answers and is migrated', 'Why it is not ready.'),
   },

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 
 /** The numbers of the changes that are kept of a schema; `last` is 0 where there is none yet. */
@@ -56,4 +57,16 @@ export function changesQuery({
     ? `number, seen_at, resource || ' ' || coalesce(key, '(erased)') || ' ' || kind as what, ${DIFFERENCES} as change`
     : '*';
   return `select ${columns} from (${found}) found order by number`;
+}
+
+/** Changes by their numbers, in their order, each as JSON text with the columns of the view; numbers in it are exact. */
+export async function readChanges(
+  { kysely }: Database,
+  schema: string,
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<{ number: string; data: string }[]> {
+  const { rows } = await sql<{ number: string; data: string }>`
+    select number::text as number, row_to_json(c)::text as data from ${sql.id(schema, 'changes')} c
+    where number between ${from} and ${to} order by c.number`.execute(kysely);
+  return rows;
 }

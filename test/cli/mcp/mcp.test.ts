@@ -55,6 +55,7 @@ test('an agent finds the tables, queries them, and learns how fresh and complete
       const { tools } = await client.listTools();
       expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
         ['query', true],
+        ['changes', true],
         ['describe_tables', true],
         ['freshness', true],
         ['why_record', true],

@@ -1,0 +1,86 @@
+import { Hono } from 'hono';
+import { type SSEStreamingApi, streamSSE } from 'hono/streaming';
+import { type Clock, SECOND } from '../../clock.ts';
+import { explain } from '../../errors.ts';
+import type { Log } from '../../log.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import { readChanges, readNumbers } from '../../warehouse/reports/changes.ts';
+import type { ServedSource } from '../status/served-source.ts';
+
+/** How often the newest number is looked at while somebody listens. */
+const LOOK_MS = SECOND;
+const MOST_LISTENERS = 20;
+/** Changes that are read at once. */
+const BATCH = 500;
+
+/**
+ * `/changes?source=main&from=4711`: server-sent events, one `change` for each change from that number on, in order. `id` is its number, so that a
+ * listener that connects again goes on where it was. Without `from`, those that come.
+ */
+export function createChangeStream({
+  database,
+  sources,
+  clock,
+  log,
+}: {
+  readonly database: Database;
+  readonly sources: readonly Pick<ServedSource, 'name' | 'schema'>[];
+  readonly clock: Clock;
+  readonly log: Log;
+}) {
+  const listeners = new Set<SSEStreamingApi>();
+  let isClosed = false;
+  const running = new Set<Promise<void>>();
+
+  async function send(stream: SSEStreamingApi, schema: string, from: number, signal: AbortSignal): Promise<void> {
+    for (let next = from; !signal.aborted; ) {
+      const { last } = await readNumbers(database, schema);
+      for (; next <= last && !signal.aborted; next = Math.min(next + BATCH, last + 1))
+        for (const { number, data } of await readChanges(database, schema, {
+          from: next,
+          to: Math.min(next + BATCH - 1, last),
+        }))
+          await stream.writeSSE({ event: 'change', id: number, data });
+      await clock.sleep(LOOK_MS, signal).catch(() => undefined);
+    }
+  }
+
+  const routes: Hono = new Hono().get('/changes', async c => {
+    const [only, ...others] = sources;
+    const asked = c.req.query('source');
+    const source = asked === undefined && others.length === 0 ? only : sources.find(({ name }) => name === asked);
+    if (!source) return c.text(`Expected source=, one of ${sources.map(({ name }) => name).join(', ')}.\n`, 404);
+    // What a listener has seen, as the standard says.
+    const seen = c.req.header('last-event-id');
+    const text = seen === undefined ? c.req.query('from') : String(Number(seen) + 1);
+    if (text !== undefined && !/^\d{1,15}$/.test(text)) return c.text('Expected from=, the number of a change.\n', 400);
+    const { first, last } = await readNumbers(database, source.schema);
+    const from = text === undefined ? last + 1 : Number(text);
+    if (from < first) return c.text(`Changes before ${first} are no longer kept.\n`, 410);
+    if (isClosed || listeners.size >= MOST_LISTENERS) return c.text('Too many listen already.\n', 503);
+    return streamSSE(c, async stream => {
+      const over = new AbortController();
+      stream.onAbort(() => over.abort());
+      listeners.add(stream);
+      const sending = send(stream, source.schema, from, over.signal).catch((error: unknown) => {
+        if (!over.signal.aborted) log.warn({ reason: explain(error) }, 'a listener is no longer told of changes');
+      });
+      running.add(sending);
+      // With an id, so that who connects again before the first change misses none.
+      await stream.writeSSE({ event: 'begin', id: String(from - 1), data: '', retry: 5000 });
+      await sending;
+      listeners.delete(stream);
+      running.delete(sending);
+    });
+  });
+  return {
+    routes,
+    async close(): Promise<void> {
+      isClosed = true;
+      for (const stream of listeners) stream.abort();
+      await Promise.all(running);
+    },
+  };
+}
+
+export type ChangeStream = ReturnType<typeof createChangeStream>;
