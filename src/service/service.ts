@@ -9,6 +9,7 @@ import { guardForms } from './access/form-guard.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { type ChangeStream, createChangeStream } from './answers/change-stream.ts';
+import { changedRoutes } from './console/changed.ts';
 import { closedMonthRoutes } from './console/closed-months.ts';
 import type { ConsoleParts } from './console/console-parts.ts';
 import { CONSOLE_SCRIPT } from './console/console-script.ts';
@@ -93,7 +94,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 /** `/orders/new` stands before `/orders/:id`. */
 const PAGES = [
   ...[overviewRoutes, sourceRoutes, runsRoutes, newOrderRoutes, orderRoutes],
-  ...[dataRoutes, exceptionRoutes, closedMonthRoutes, recordRoutes, sqlRoutes, statusRoutes],
+  ...[dataRoutes, changedRoutes, exceptionRoutes, closedMonthRoutes, recordRoutes, sqlRoutes, statusRoutes],
 ];
 
 function createApp(
@@ -134,7 +135,10 @@ function createApp(
   app.route('/', live.routes);
   app.route('/', changes.routes);
   app.notFound(c =>
-    c.text('Not found. Available: / /runs /data /sql /status.json /changes /openapi.json /metrics /healthz /readyz\n', 404),
+    c.text(
+      'Not found. Available: / /runs /data /sql /status.json /changes /openapi.json /metrics /healthz /readyz\n',
+      404,
+    ),
   );
   app.onError((error, c) => {
     // What a form asks for is not possible, or no longer.

@@ -26,7 +26,7 @@ const DIFFERENCES = `case when kind = 'updated' then (
 
 /**
  * A query for changes by their numbers, in their order: all `from` .. `to`, or the `newest` up to `to`. `isText`: number, time, what changed, and
- * how; otherwise all columns. `where` is SQL from the person who runs it, for a login that may only read.
+ * how, and the list, key and kind apart; otherwise all columns. `where` is SQL from the person who runs it, for a login that may only read.
  */
 export function changesQuery({
   from = 0,
@@ -35,6 +35,7 @@ export function changesQuery({
   resource,
   where,
   isText = false,
+  changes = 'changes',
 }: {
   readonly from?: number;
   readonly to: number;
@@ -42,6 +43,8 @@ export function changesQuery({
   readonly resource?: string | undefined;
   readonly where?: string | undefined;
   readonly isText?: boolean;
+  /** The view, where its schema is not the first that names are looked up in. */
+  readonly changes?: string;
 }): string {
   const conditions = [
     `number between ${from} and ${to}`,
@@ -51,10 +54,10 @@ export function changesQuery({
   ].join(' and ');
   const found =
     newest === undefined
-      ? `select * from changes where ${conditions}`
-      : `select * from changes where ${conditions} order by number desc limit ${newest}`;
+      ? `select * from ${changes} where ${conditions}`
+      : `select * from ${changes} where ${conditions} order by number desc limit ${newest}`;
   const columns = isText
-    ? `number, seen_at, resource || ' ' || coalesce(key, '(erased)') || ' ' || kind as what, ${DIFFERENCES} as change`
+    ? `number, seen_at, resource || ' ' || coalesce(key, '(erased)') || ' ' || kind as what, ${DIFFERENCES} as change, resource, key, kind`
     : '*';
   return `select ${columns} from (${found}) found order by number`;
 }
