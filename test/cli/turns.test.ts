@@ -6,7 +6,8 @@ import type { OpenSource, Session } from '../../src/cli/session/session.ts';
 import { MINUTE } from '../../src/clock.ts';
 import { readConfig } from '../../src/config/read-config.ts';
 import { createLog } from '../../src/log.ts';
-import { withDatabase } from '../support/database.ts';
+import { migrate } from '../../src/warehouse/database/migrate.ts';
+import { MIGRATIONS, withDatabase } from '../support/database.ts';
 import { JOBS, type TestResource } from '../support/resources.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { until } from './run-command.ts';
@@ -19,10 +20,12 @@ test('a source that waits for its request limit lets the next source have its tu
     const graz = await openSandbox({ clock, apiKey: 'key-graz' });
     const inTurn = pLimit(1);
     const ended: string[] = [];
+    for (const schema of ['vienna', 'graz']) await migrate({ database, ...MIGRATIONS, schema });
     const sync = async ({ url, apiKey }: Sandbox, name: string, resource: TestResource, limit: number) => {
       const settings = readConfig({
         environment: {
           ...{ SOURCE_URL: url, SOURCE_API_KEY: apiKey, SOURCE_LAG_SECONDS: '0', SOURCE_PAGE_SIZE: '100' },
+          WAREHOUSE_SCHEMA: name,
           ...{ SOURCE_RATE_LIMIT: String(limit), SOURCE_RATE_WINDOW_SECONDS: '600' },
         },
         directory: import.meta.dirname,

@@ -30,10 +30,6 @@ group by l.description order by revenue desc limit 5`,
 from invoices where _synced_at > now() - interval '1 day' order by _synced_at desc limit 100`,
     'What changed since yesterday, with before and after': `select number, seen_at, resource, key, kind, before, after
 from changes where seen_at > now() - interval '1 day' order by number desc limit 100`,
-    'Invoices that were seen paid this week': `select i.invoice_number, i.customer_id, i.amount, c.seen_at
-from changes c join invoices i on i.id::text = c.key
-where c.resource = 'invoices' and c.after->>'status' = 'Paid' and c.seen_at >= date_trunc('week', now())
-order by c.seen_at desc limit 100`,
     'What was deleted at the source, and when?': `select resource, key, valid_to as deleted_at, row
 from row_history where ended_by = 'deleted' order by valid_to desc limit 100`,
     'Changes that each day brought': `select ended_at::date as day, sum(inserted) as new, sum(updated) as changed, sum(deleted) as deleted

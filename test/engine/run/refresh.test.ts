@@ -23,9 +23,10 @@ const SOURCES = [
 
 test.each(some(SOURCES, 3))('a refresh makes the rows equal that it names, in few requests (%s)', async text => {
   const variants = parseVariants(text);
-  const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
+    // Its clock too: how many windows a row may have moved through depends on the day.
+    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants, clock });
     const options = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000 };
     const engine = await openEngine(database, sandbox, options);
     await serveOrders(engine, 'sync', { whole: true });
@@ -54,7 +55,11 @@ test.each(some(SOURCES, 3))('a refresh makes the rows equal that it names, in fe
       const { id } = await createOrder(database.kysely, order);
       await runLoop(engine, { orders: each => each.id === id, slots: false }, new AbortController().signal);
       expect(await readOrders(database.kysely, [id])).toMatchObject([{ state: 'done', reason: null }]);
-      expect(sandbox.stats.total - before).toBeLessThanOrEqual(target === 'date' || text.includes('ignored') ? 12 : 2);
+      // Without counts, the two windows that may show a removed row are read to their ends, twice: 14 pages.
+      const most = text === 'paging=no-meta' ? 14 : 12;
+      expect(sandbox.stats.total - before).toBeLessThanOrEqual(
+        target === 'date' || text.includes('ignored') ? most : 2,
+      );
       // Whether the row is gone may take more than one reading to prove.
       const { rows: missing } = await database.query('select key from sluice.missing');
       const left = await differences(database, sandbox, 1000, [resource]);
@@ -62,8 +67,8 @@ test.each(some(SOURCES, 3))('a refresh makes the rows equal that it names, in fe
       expect(missing).toEqual(left.length === 0 ? [] : [{ key: String(row.id) }]);
     }
     await engine.close();
+    await sandbox.close();
   });
-  await sandbox.close();
 });
 
 test('of a window of several pages, a refresh reads only the days that it names', async () => {
