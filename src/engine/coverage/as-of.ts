@@ -1,27 +1,31 @@
 import type { Entry } from '../slices/coverage-entry.ts';
 import { holds } from '../slices/date-windows.ts';
 import { holdsId } from '../slices/id-ranges.ts';
-import type { Slice } from '../slices/slice.ts';
+import { overlap, type Slice } from '../slices/slice.ts';
 import { type List, oldestOf, partition, unfilteredSince } from './list.ts';
-import { partsIn } from './prove.ts';
 
 /**
  * As of when readings showed all rows of these parts as they are stored (epoch ms); null where that is in doubt: a part is due again, or the
- * list is cut off.
+ * end of the list is not trusted, so that rows behind it were not looked for.
  */
 function shownAsOf({ profile }: List, parts: readonly Entry[]): number | null {
-  const isCut = profile.oneAnswer === 'cut' || profile.end?.verdict === 'cut';
-  return isCut || parts.some(({ dueSince }) => dueSince !== null) ? null : oldestOf(parts);
+  const isTrusted = profile.oneAnswer !== 'cut' && (profile.end === null || profile.end.verdict === 'agreed');
+  return !isTrusted || parts.some(({ dueSince }) => dueSince !== null) ? null : oldestOf(parts);
 }
 
-/** The same for the slice that a reading covers. */
+/** The same for all that a reading covers, in whole or in part. */
 export const sliceAsOf = (list: List, slice: Slice): number | null =>
-  shownAsOf(list, slice.by === list.strategy.partition ? partsIn(list, slice) : partition(list));
+  shownAsOf(
+    list,
+    partition(list).filter(part => part.slice.by !== slice.by || overlap(part.slice, slice)),
+  );
 
 /** The same for all rows of the list, and as of when it had no others. */
 export function listAsOf(list: List): number | null {
   const shown = shownAsOf(list, partition(list));
   const unfiltered = unfilteredSince(list);
+  // It was never read without a filter.
+  if (unfiltered === 0) return null;
   return shown === null || unfiltered === null ? shown : Math.min(shown, unfiltered);
 }
 

@@ -57,6 +57,8 @@ export function createChangeStream({
     const { first, last } = await readNumbers(database, source.schema);
     const from = text === undefined ? last + 1 : Number(text);
     if (from < first) return c.text(`Changes before ${first} are no longer kept.\n`, 410);
+    // Hono runs this for HEAD, too, and never reads the body.
+    if (c.req.method === 'HEAD') return c.body(null);
     if (isClosed || listeners.size >= MOST_LISTENERS) return c.text('Too many listen already.\n', 503);
     return streamSSE(c, async stream => {
       const over = new AbortController();

@@ -43,6 +43,8 @@ export function createLiveUpdates({ database, clock, log }: { database: Database
     for (const page of pages) page.abort();
   };
   const routes: Hono = new Hono().get('/live', c => {
+    // Hono runs this for HEAD, too, and never reads the body.
+    if (c.req.method === 'HEAD') return c.body(null);
     if (isClosed || pages.size >= MOST_PAGES) return c.text('Too many pages are open.\n', 503);
     return streamSSE(c, async page => {
       const ended = new Promise<void>(resolve => page.onAbort(resolve));

@@ -72,6 +72,18 @@ test('what is not kept any more, no number and no source are refused', async () 
   });
 });
 
+test('who asks for the headers alone takes nobody the place', async () => {
+  await withDatabase(async database => {
+    await withService(database, {}, async ({ url }) => {
+      for (let asked = 0; asked < 25; asked++)
+        expect((await fetch(`${url}/changes`, { method: 'HEAD' })).status).toBe(200);
+      const { status, body } = await listen(`${url}/changes`);
+      expect(status).toBe(200);
+      await body.cancel();
+    });
+  });
+});
+
 test('only who has the token may listen', async () => {
   await withDatabase(async database => {
     await withService(database, { token: 'a-token-of-the-test' }, async ({ url }) => {
