@@ -31,8 +31,7 @@ export async function runPush(push: Push): Promise<void> {
   let { batchSize } = push;
   for (let idleRounds = 0; ; ) {
     const items = await readItems(kysely, push.pushId);
-    // One that a new rule emptied waits until its file is pushed again.
-    const planned = items.filter(item => item.state === 'planned' && !isEmptied(item));
+    const planned = items.filter(isToBeSent);
     if (planned.length === 0) return;
     // Lines that were sent before may be the reason why a batch is refused: they go last, so as not to reduce the size for the others.
     planned.sort((a, b) => Number(a.quietAt !== null) - Number(b.quietAt !== null));
@@ -40,7 +39,7 @@ export async function runPush(push: Push): Promise<void> {
     const isOffered = items.some(item => item.state === 'created');
     const nextSize = await sendRound(push, planned, { batchSize, before, isOffered });
     if (isListed(push)) await reconcile(push);
-    const left = (await readItems(kysely, push.pushId)).filter(item => item.state === 'planned');
+    const left = (await readItems(kysely, push.pushId)).filter(isToBeSent);
     idleRounds = left.length < planned.length || nextSize < batchSize ? 0 : idleRounds + 1;
     if (idleRounds >= MAX_IDLE_ROUNDS)
       throw new SluiceError('failed', `The source creates none of ${left.length} lines and gives no reason.`, {
@@ -49,6 +48,9 @@ export async function runPush(push: Push): Promise<void> {
     batchSize = nextSize;
   }
 }
+
+/** One that a new rule emptied waits until its file is pushed again. */
+const isToBeSent = (item: PushItem): boolean => item.state === 'planned' && !isEmptied(item);
 
 /** Resolves the outcome of earlier attempts, and plans every line that is to be sent again. */
 async function prepareItems(push: Push): Promise<void> {

@@ -23,7 +23,8 @@ export function budgetKey(apiKey: string): string {
  *
  * A request counts from its grant until `windowMs` after its answer, or until grant + `timeoutMs` + `windowMs` when no answer was
  * recorded (a crash): whenever the server counted it, the server's window lies within ours. Where processes on one key have different
- * limits, the lowest used during the last window holds, and the highest reserve of the last ten minutes. Windows are not compared: configure one window per key.
+ * limits, the lowest used during the last window holds, and the highest reserve of the last ten minutes. Windows are not compared:
+ * configure one window per key.
  */
 export function createLedger(options: {
   database: Database;

@@ -3,7 +3,6 @@ import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { moment } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { zoneNote } from '../output/moments.ts';
@@ -62,35 +61,14 @@ async function showChanges(session: Session, resource: string | undefined, optio
       terminal.note(last === 0 ? 'Nothing has changed since the lists were first read.' : zoneNote(timeZone));
     return 0;
   }
-  await followFrom(Math.max(last + 1, from ?? 0), { database, schema, clock, signal, print });
-  return 0;
-}
-
-/** Prints what is committed from a number on, until the command is stopped. */
-async function followFrom(
-  next: number,
-  {
-    database,
-    schema,
-    clock,
-    signal,
-    print,
-  }: {
-    database: Database;
-    schema: string;
-    clock: Session['clock'];
-    signal: AbortSignal;
-    print: (between: { from: number; to: number }) => Promise<void>;
-  },
-): Promise<void> {
-  for (let from = next; !signal.aborted; ) {
+  for (let next = Math.max(last + 1, from ?? 0); ; ) {
     await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
+    if (signal.aborted) return 0;
     // Numbers follow the order of commits, so all up to the last can be seen.
-    const { last } = await readNumbers(database, schema);
-    if (last < from) continue;
-    await print({ from, to: last });
-    from = last + 1;
+    const { last: to } = await readNumbers(database, schema);
+    if (to < next) continue;
+    await print({ from: next, to });
+    next = to + 1;
   }
 }
 
@@ -98,10 +76,10 @@ async function followFrom(
 const lines = (timeZone: string): Format => ({
   write: (_columns, rows) =>
     rows
-      .map(([number, seenAt = null, ...words]) => {
-        const [what, change] = words;
-        return `${number}  ${moment(seenAt, timeZone)}  ${what}${change ? `  ${change}` : ''}\n`;
-      })
+      .map(
+        ([number, seenAt = null, what, change]) =>
+          `${number}  ${moment(seenAt, timeZone)}  ${what}${change ? `  ${change}` : ''}\n`,
+      )
       .join(''),
   end: () => '',
 });

@@ -1,4 +1,4 @@
-import type { Logged } from '../../warehouse/rows/write/write-rows.ts';
+import type { Logged } from '../../warehouse/rows/write/change-log.ts';
 import { listAsOf, rowAsOf } from '../coverage/as-of.ts';
 import type { Step } from '../read/step.ts';
 import type { Resource } from '../resource.ts';

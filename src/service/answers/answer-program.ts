@@ -4,7 +4,7 @@ import { SECOND } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { parseDuration } from '../format.ts';
 import { MOST_REQUESTS } from '../orders/refresh.ts';
-import type { ServedSource } from '../status/served-source.ts';
+import { type ServedSource, sourceAsked } from '../status/served-source.ts';
 import { asOf, doubtsOf, MOST_WAIT_S } from './fresh-query.ts';
 import type { RunQuery } from './queries.ts';
 
@@ -69,7 +69,7 @@ export async function answerProgram(
   if (!asked.success)
     return fail(400, `The request is not valid: ${z.prettifyError(asked.error)}`, 'Fields: see /openapi.json.');
   const { sql: query, source: name, rows: most, maxAge, maxRequests: mostRequests, wait } = asked.data;
-  const source = name === undefined && sources.length === 1 ? sources[0] : sources.find(each => each.name === name);
+  const source = sourceAsked(sources, name);
   if (source === undefined)
     return fail(
       400,

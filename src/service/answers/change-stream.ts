@@ -5,7 +5,7 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { readChanges, readNumbers } from '../../warehouse/reports/changes.ts';
-import type { ServedSource } from '../status/served-source.ts';
+import { type ServedSource, sourceAsked } from '../status/served-source.ts';
 
 /** How often the newest number is looked at while somebody listens. */
 const LOOK_MS = SECOND;
@@ -46,9 +46,7 @@ export function createChangeStream({
   }
 
   const routes: Hono = new Hono().get('/changes', async c => {
-    const [only, ...others] = sources;
-    const asked = c.req.query('source');
-    const source = asked === undefined && others.length === 0 ? only : sources.find(({ name }) => name === asked);
+    const source = sourceAsked(sources, c.req.query('source'));
     if (!source) return c.text(`Expected source=, one of ${sources.map(({ name }) => name).join(', ')}.\n`, 404);
     // What a listener has seen, as the standard says.
     const seen = c.req.header('last-event-id');

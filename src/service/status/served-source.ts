@@ -33,6 +33,13 @@ export interface ServedSource {
   nextTickAt(now: number): number | null;
 }
 
+/** The source that a program names; where there is only one, it need not. Undefined for another. */
+export const sourceAsked = <S extends { readonly name: string }>(
+  sources: readonly S[],
+  name: string | undefined,
+): S | undefined =>
+  name === undefined && sources.length === 1 ? sources[0] : sources.find(each => each.name === name);
+
 /** `versions`: those of the source's cursors, where they are known already. */
 export type RowCounts = (
   source: Pick<ServedSource, 'name' | 'schema' | 'jobs'>,

@@ -74,8 +74,11 @@ export async function maskStored(
     applied.map(({ field }) => field),
   );
   // The planner keeps values of columns as examples: pg_stats.
-  for (const table of new Set([...tables, ...Object.keys(counts).map(name => sql.table(name))]))
-    await sql`analyze ${table}`.execute(db);
+  for (const name of new Set([
+    ...[list, ...list.children].map(each => `${schema}.${each.name}`),
+    ...Object.keys(counts),
+  ]))
+    await sql`analyze ${sql.table(name)}`.execute(db);
   return counts;
 }
 

@@ -151,7 +151,7 @@ test('the log rebuilds every table from the first proven state, and each change 
   });
 });
 
-test('an undo and an accepted loss are logged, and a row that comes back is told from a new one', async () => {
+test('an undo is logged, and a row that comes back is told from a new one', async () => {
   await withLists(async ({ sandbox, database, sync, logged }) => {
     await sync();
     const [row] = [...sandbox.rows('transactions')];

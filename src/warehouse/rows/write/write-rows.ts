@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { isEmpty } from '../../../engine/deletion/loss-limit.ts';
 import type { Db, Transaction } from '../../database/database.ts';
 import type { Table } from '../tables.ts';
-import { logCtes } from './change-log.ts';
+import { changedRows, type Logged, logCtes } from './change-log.ts';
 import { alteredChildren, replaceChildren } from './child-rows.ts';
 import type { Row } from './row.ts';
 import {
@@ -38,19 +38,6 @@ interface WriteContext {
   readonly sparesLosing?: boolean;
   /** How changes are logged. Default: they are not. */
   readonly logged?: Logged | undefined;
-}
-
-/** Since when a row can have changed at the source. Moments are texts that Postgres reads; null for those that are not known. */
-export interface Logged {
-  readonly source: string;
-  /** As of when all stored rows were equal to the source, and no others were there. */
-  readonly listAsOf: string | null;
-  /** The same for the rows of the slice that showed this one, if the row was in it before. */
-  readonly rowAsOf: (key: string) => string | null;
-  /** A row may go from slice to slice. */
-  readonly canMove: boolean;
-  /** The column that decides which slice it is in; null where none does. */
-  readonly by: string | null;
 }
 
 export interface WriteResult {
@@ -284,46 +271,4 @@ async function writeBatch(
     losing: row?.losing ?? [],
     unsure: row?.unsure ?? [],
   };
-}
-
-/**
- * The rows that are written, and since when each can have changed. A row that was not stored as the source showed it (held, set aside or missing)
- * may have changed before its slice was last read.
- */
-function changedRows(
-  table: Table,
-  { resource, lagMs = 0 }: WriteContext,
-  { source, listAsOf, canMove, by }: Logged,
-  {
-    names,
-    lines,
-    isWritten,
-  }: {
-    readonly names: readonly string[];
-    readonly lines: RawBuilder<unknown>;
-    readonly isWritten: RawBuilder<unknown>;
-  },
-): RawBuilder<unknown> {
-  const key = sql.id(table.key.name);
-  // A row whose values are held is written as it is, with another hash.
-  const shown = names.filter(name => isContent(table, name) && name !== '_hash');
-  const list = sql`cast(${listAsOf} as timestamptz)`;
-  // A row that comes without the column has no slice of its own, and none was given for it.
-  const stays =
-    by === null || !names.includes(by) ? sql.lit(!canMove) : sql`t.${sql.id(by)} is not distinct from c.${sql.id(by)}`;
-  const isNoted = (notes: string) => sql`exists (select from ${sql.table(notes)} n
-    where n.source = ${source} and n.resource = ${resource} and n.key = c.${key}::text)`;
-  const wasEqual = sql`not (${isNoted('sluice.held')} or ${isNoted('sluice.missing')} or ${isNoted('sluice.quarantine')})`;
-  const lag = sql`make_interval(secs => ${lagMs / 1000}::float8)`;
-  const proven = sql`coalesce(case when ${stays} then c._proven_at end, ${list})`;
-  const wasDeleted = sql`exists (select from ${sql.id(table.schema, 'row_history')} h
-    where h.resource = ${resource} and h.key = c.${key}::text and h.ended_by = 'deleted')`;
-  return sql`
-    select c.${key}::text as key, 'updated' as kind, greatest(t._read_at, case when ${wasEqual} then ${proven} end) - ${lag} as earliest
-    from compared c join ${sql.id(table.schema, table.name)} t on t.${key} = c.${key}
-    where ${isWritten} and c.known_read_at <= c._read_at and (${lines} or (${refs('t', shown)}) is distinct from (${refs('c', shown)}))
-    union all
-    select c.${key}::text, case when ${wasDeleted} then 'revived' else 'inserted' end,
-      case when not ${isNoted('sluice.quarantine')} then ${canMove ? list : sql`coalesce(c._proven_at, ${list})`} end - ${lag}
-    from compared c where not c.known`;
 }
