@@ -18,6 +18,8 @@ export interface Committer {
   add(step: Step, reading: object): Promise<Committed>;
   /** Changes the coverage of a list between two commits, since each of them replaces what memory holds of it. See `commitCoverage`. */
   change(resource: Resource, decide: () => Partial<CoverageChange>, also?: (tx: Db) => Promise<void>): Promise<void>;
+  /** A transaction between two commits: what both write and number would lock each other out. */
+  between(work: (tx: Db) => Promise<void>): Promise<void>;
 }
 
 /** Rows in one commit. The bound keeps memory flat and a stop quick. */
@@ -93,6 +95,12 @@ export function createCommitter(options: CommitterOptions): Committer {
     committedAt = performance.now();
   }
 
+  const betweenCommits = (work: () => Promise<void>) =>
+    new Promise<void>((resolve, reject) => {
+      changes.push(() => work().then(resolve, reject));
+      if (!running) void pump();
+    });
+
   return {
     add(step, reading) {
       return new Promise((resolve, reject) => {
@@ -100,12 +108,9 @@ export function createCommitter(options: CommitterOptions): Committer {
         if (!running) void pump();
       });
     },
-    change(resource, decide, also) {
-      return new Promise((resolve, reject) => {
-        changes.push(() => commitCoverage(options.database, resource, decide(), also).then(resolve, reject));
-        if (!running) void pump();
-      });
-    },
+    change: (resource, decide, also) =>
+      betweenCommits(() => commitCoverage(options.database, resource, decide(), also)),
+    between: work => betweenCommits(() => options.database.transaction(work)),
   };
 }
 

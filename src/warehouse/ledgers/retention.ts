@@ -31,11 +31,11 @@ const ANSWER_DAYS = 30;
 /** How many days runs are kept in any case: a rewrite names those of the 24 hours before it. */
 export const RUN_DAYS = UNDO_DAYS + 1;
 
-/** How many days changes are kept. */
-const LOG_DAYS = 30;
-
 /** How many days earlier versions are kept in any case: the log of changes shows what each was before. */
-export const VERSION_DAYS = LOG_DAYS + 1;
+export const VERSION_DAYS = 31;
+
+/** How many days changes are kept: one day less than what they show. */
+const logDays = (history: number | null): number => Math.min(history ?? VERSION_DAYS, VERSION_DAYS) - 1;
 
 /**
  * Forgets what is older than anyone asks for: finished requests, runs, orders and slots, quarantine, history and pushed lines. What is short goes in
@@ -63,17 +63,18 @@ export async function forgetOldWork(
   ];
   const parts = changes.map((change, index) => sql`${sql.id(`part${index}`)} as (${change})`);
   await sql`with ${sql.join(parts)} select`.execute(db);
-  for (const schema of new Set(tables.map(table => table.schema))) await forgetLogged(db, schema);
+  for (const schema of new Set(tables.map(table => table.schema)))
+    await forgetLogged(db, schema, logDays(kept.history));
   for (const table of tables) for (const change of oldHistory(table, kept.history)) await change.execute(db);
   if (kept.pushes !== null) await oldLines(source, kept.pushes).execute(db);
 }
 
 /** Forgets the oldest changes, so that those that are left have no gaps. SQL: a table known at run time. */
-async function forgetLogged(db: Db, schema: string): Promise<void> {
+async function forgetLogged(db: Db, schema: string, days: number): Promise<void> {
   const log = sql.id(schema, 'change_log');
   await sql`
     with young as (select coalesce(
-        (select number from ${log} where seen_at >= ${daysAgo(LOG_DAYS)} order by number limit 1),
+        (select number from ${log} where seen_at >= ${daysAgo(days)} order by number limit 1),
         (select last + 1 from sluice.change_numbers where schema = ${schema})) as number),
     forgotten as (delete from ${log} l using young y where l.number < y.number returning l.number)
     update sluice.change_numbers n set first = y.number from young y

@@ -70,8 +70,8 @@ export async function gatherUndone(tx: Db, table: Table, resource: string, runId
 }
 
 /**
- * Restores what was gathered. What stood there until now becomes an earlier version, so that the undo can be undone. Answers that are under
- * way are older than this and change nothing. SQL: tables known at run time.
+ * Restores what was gathered, each as of when the source showed it. What stood there until now becomes an earlier version, so that the undo can be
+ * undone. SQL: tables known at run time.
  */
 export async function restoreUndone(tx: Db, table: Table, { source, resource }: Place, undoId: string): Promise<void> {
   const target = sql.id(table.schema, table.name);
@@ -94,10 +94,10 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
   );
   // A column that the version lacks keeps its value: it was added later.
   await sql`update ${target} t set (${named([...others, '_synced_at', '_read_at'])}) = (
-      select ${of('r', others)}, ${now}, ${now} from jsonb_populate_record(t, u.row) r)
+      select ${of('r', others)}, ${now}, r._read_at from jsonb_populate_record(t, u.row) r)
     from ${UNDONE} u where u.what = 'replaced' and t.${key} = u.key`.execute(tx);
   await sql`insert into ${target} (${named([table.key.name, ...others, '_synced_at', '_read_at'])})
-    select ${of('r', [table.key.name, ...others])}, ${now}, ${now}
+    select ${of('r', [table.key.name, ...others])}, ${now}, coalesce(r._read_at, ${now})
     from ${UNDONE} u cross join lateral jsonb_populate_record(null::${target}, u.row) r where u.what = 'deleted'`.execute(
     tx,
   );

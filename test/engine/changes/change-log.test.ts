@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { expect, test, vi } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { stampMs } from '../../../src/clock.ts';
 import { declareTable } from '../../../src/engine/records/declare-table.ts';
@@ -6,6 +7,7 @@ import { undoRuns } from '../../../src/service/orders/undo.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { eraseRow } from '../../../src/warehouse/erasure/erase-row.ts';
 import { forgetOldWork, RETENTION } from '../../../src/warehouse/ledgers/retention.ts';
+import { emptyHeld } from '../../../src/warehouse/rows/held-values.ts';
 import { tableIn } from '../../../src/warehouse/rows/tables.ts';
 import { withDatabase } from '../../support/database.ts';
 import { JOBS } from '../../support/resources.ts';
@@ -178,9 +180,83 @@ test('an undo is logged, and a row that comes back is told from a new one', asyn
     await undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [rows[0]?.run as string], {
       dryRun: false,
     });
-    expect(await logged()).toMatchObject([
-      { kind: 'updated', key: String(of), before: { status: 'Void' }, after: { status }, earliest: null },
-    ]);
+    const [undone] = await logged();
+    expect(undone).toMatchObject({
+      ...{ kind: 'updated', key: String(of), before: { status: 'Void' }, after: { status }, earliest: null },
+    });
+    await sync();
+    const [again, ...others] = await logged();
+    expect(others).toEqual([]);
+    expect(again).toMatchObject({ kind: 'updated', before: { status }, after: { status: 'Void' } });
+    // It happened before it was undone here.
+    expect(stampMs(again?.earliest ?? '')).toBeLessThan(stampMs(undone?.seen_at ?? ''));
+  });
+});
+
+test('values that are emptied beside a commit are logged as that commit left them', async () => {
+  await withLists(async ({ database, sync, logged }) => {
+    await sync();
+    const table = tableIn('warehouse', declareTable('transactions', JOBS.transactions));
+    const { rows } = await database.query<{ id: string; type: string }>(
+      `select id::text, type from warehouse.transactions where type is not null order by id limit 1`,
+    );
+    const { id, type } = rows[0] as { id: string; type: string };
+    await database.query(
+      `insert into sluice.held (source, resource, field, key, since) values ('main', 'transactions', 'type', '${id}', now())`,
+    );
+    let emptied: Promise<void> | undefined;
+    await database.transaction(async tx => {
+      // As a commit: first the row, then the numbers.
+      await sql`update warehouse.transactions set description = 'Of the commit' where id = ${id}`.execute(tx);
+      emptied = database.transaction(other =>
+        emptyHeld(
+          other,
+          table,
+          { source: 'main', resource: 'transactions' },
+          {
+            fields: ['type'],
+            runId: null,
+          },
+        ),
+      );
+      emptied.catch(() => undefined);
+      await vi.waitFor(async () => {
+        const waiting = await database.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        expect(waiting.rows).toHaveLength(1);
+      }, 30_000);
+      await sql`insert into sluice.change_numbers (schema, last) values ('warehouse', 0)
+        on conflict (schema) do update set last = excluded.last`.execute(tx);
+    });
+    await emptied;
+    expect(await logged()).toMatchObject([{ number: 1, kind: 'updated', before: { type }, after: { type: null } }]);
+  });
+});
+
+test('where deleted rows are kept for a few days, no change outlives what it shows', async () => {
+  await withLists(async ({ sandbox, database, sync, logged }) => {
+    await sync();
+    const [row] = [...sandbox.rows('transactions')];
+    const id = row?.id as number;
+    sandbox.update('transactions', id, { description: 'Another' } as never);
+    await sync();
+    sandbox.remove('transactions', id);
+    await sync();
+    await sync();
+    expect((await logged()).map(({ kind }) => kind)).toEqual(['updated', 'deleted']);
+    for (const [table, columns] of [
+      ['row_history', ['valid_from', 'valid_to']],
+      ['change_log', ['seen_at']],
+    ] as const)
+      for (const column of columns)
+        await database.query(`update warehouse.${table} set ${column} = ${column} - interval '5 days'`);
+    const lists = [{ schema: 'warehouse', name: 'transactions', history: false }];
+    await forgetOldWork(database.kysely, 'main', { ...RETENTION, history: 3 }, lists);
+    sandbox.restore('transactions', id);
+    await sync();
+    const { rows } = await database.query<Logged>('select number::int, kind, before, after from warehouse.changes');
+    expect(rows).toMatchObject([{ number: 3, kind: 'inserted', after: { id } }]);
   });
 });
 

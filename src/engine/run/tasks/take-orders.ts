@@ -69,7 +69,7 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   if ('error' in found) failList(engine, task, found.error);
   if (acceptLosses.length === 0) return;
   const empty = (tx: Db) => emptyHeld(tx, resource.table, placeOf(resource), { fields: acceptLosses, runId });
-  await engine.database.transaction(empty).catch((error: unknown) => failList(engine, task, error));
+  await loop.committer.between(empty).catch((error: unknown) => failList(engine, task, error));
 }
 
 async function dropTask(loop: Loop, task: Task, reason: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../database/database.ts';
 import type { Table } from '../tables.ts';
-import { isContent, refs } from './row-batches.ts';
+import { isContent } from './row-batches.ts';
 
 /** What changes of rows are logged with. */
 export interface Change {
@@ -70,16 +70,31 @@ export function changedRows(
   const wasEqual = sql`not (${isNoted('sluice.held')} or ${isNoted('sluice.missing')} or ${isNoted('sluice.quarantine')})`;
   const lag = sql`make_interval(secs => ${lagMs / 1000}::float8)`;
   const proven = sql`coalesce(case when ${stays} then c._proven_at end, ${list})`;
+  // A row without a date is in no window.
+  const lacks = by === null || !names.includes(by) ? list : sql`case when c.${sql.id(by)} is not null then ${list} end`;
+  const differs = sql.join(
+    shown.map(name => differ(name)),
+    sql` or `,
+  );
   const wasDeleted = sql`exists (select from ${sql.id(table.schema, 'row_history')} h
     where h.resource = ${resource} and h.key = c.${key}::text and h.ended_by = 'deleted')`;
   return sql`
     select c.${key}::text as key, 'updated' as kind, greatest(t._read_at, case when ${wasEqual} then ${proven} end) - ${lag} as earliest
     from compared c join ${sql.id(table.schema, table.name)} t on t.${key} = c.${key}
-    where ${isWritten} and c.known_read_at <= c._read_at and (${lines} or (${refs('t', shown)}) is distinct from (${refs('c', shown)}))
+    where ${isWritten} and c.known_read_at <= c._read_at and (${lines} or ${differs})
     union all
     select c.${key}::text, case when ${wasDeleted} then 'revived' else 'inserted' end,
-      case when not ${isNoted('sluice.quarantine')} then ${canMove ? list : sql`coalesce(c._proven_at, ${list})`} end - ${lag}
+      case when not ${isNoted('sluice.quarantine')} then ${canMove ? lacks : sql`coalesce(c._proven_at, ${list})`} end - ${lag}
     from compared c where not c.known`;
+}
+
+/** Whether a column of the stored row `t` says something else than that of `c`. A field without a value is as good as none. */
+function differ(name: string): RawBuilder<unknown> {
+  const [stored, given] = [sql.ref(`t.${name}`), sql.ref(`c.${name}`)];
+  const isOther = sql`${stored} is distinct from ${given}`;
+  return name === '_extra'
+    ? sql`(${isOther} and not sluice.is_same(coalesce(${stored}, '{}'), coalesce(${given}, '{}')))`
+    : isOther;
 }
 
 /** Whether changes of the list are logged: all of it was read before. */
