@@ -3,7 +3,7 @@ import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { moment } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
-import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
+import { changesQuery, readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { zoneNote } from '../output/moments.ts';
 import { ndjson } from '../output/query-formats.ts';
@@ -42,12 +42,13 @@ async function showChanges(session: Session, resource: string | undefined, optio
     throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
   await refusePending(session, admin);
   const database = await openQueryLogin(session);
-  const { first, last } = await readNumbers(database, schema);
+  const numbers = await readNumbers(database, schema);
+  const { first, last } = numbers;
   const { from, where, follow = false } = options;
-  if (from !== undefined && from < first)
-    throw new SluiceError('usage', `Changes before ${first} are no longer kept.`, {
-      next: `The oldest: sluice changes --from ${first}`,
-    });
+  const refuse = (why: string | null) => {
+    if (why !== null) throw new SluiceError('usage', why, { next: `The oldest: sluice changes --from ${first}` });
+  };
+  if (from !== undefined) refuse(whyNotFrom(numbers, from));
   const format = terminal.json ? ndjson() : lines(timeZone);
   const print = async (between: Parameters<typeof changesQuery>[0]) => {
     const query = changesQuery({ ...between, resource, where, isText: !terminal.json });
@@ -65,7 +66,9 @@ async function showChanges(session: Session, resource: string | undefined, optio
     await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
     if (signal.aborted) return 0;
     // Numbers follow the order of commits, so all up to the last can be seen.
-    const { last: to } = await readNumbers(database, schema);
+    const now = await readNumbers(database, schema);
+    const { last: to } = now;
+    refuse(whyNotFrom(now, next));
     if (to < next) continue;
     await print({ from: next, to });
     next = to + 1;

@@ -4,12 +4,14 @@ import { type Clock, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { readChanges, readNumbers } from '../../warehouse/reports/changes.ts';
+import { readChanges, readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
 import { type ServedSource, sourceAsked } from '../status/served-source.ts';
 
 /** How often the newest number is looked at while somebody listens. */
 const LOOK_MS = SECOND;
 const MOST_LISTENERS = 20;
+/** A listener hears something at least after so many looks: proxies close connections that are silent for half a minute. */
+const QUIET_LOOKS = 15;
 /** Changes that are read at once. */
 const BATCH = 500;
 
@@ -33,8 +35,14 @@ export function createChangeStream({
   const running = new Set<Promise<void>>();
 
   async function send(stream: SSEStreamingApi, schema: string, from: number, signal: AbortSignal): Promise<void> {
+    let quiet = 0;
     for (let next = from; !signal.aborted; ) {
-      const { last } = await readNumbers(database, schema);
+      const numbers = await readNumbers(database, schema);
+      const { last } = numbers;
+      // Who connects again is told why.
+      if (whyNotFrom(numbers, next) !== null) return;
+      quiet = next <= last ? 0 : quiet + 1;
+      if (quiet % QUIET_LOOKS === QUIET_LOOKS - 1) await stream.write(':\n\n');
       for (; next <= last && !signal.aborted; next = Math.min(next + BATCH, last + 1))
         for (const { number, data } of await readChanges(database, schema, {
           from: next,
@@ -52,9 +60,10 @@ export function createChangeStream({
     const seen = c.req.header('last-event-id');
     const text = seen === undefined ? c.req.query('from') : String(Number(seen) + 1);
     if (text !== undefined && !/^\d{1,15}$/.test(text)) return c.text('Expected from=, the number of a change.\n', 400);
-    const { first, last } = await readNumbers(database, source.schema);
-    const from = text === undefined ? last + 1 : Number(text);
-    if (from < first) return c.text(`Changes before ${first} are no longer kept.\n`, 410);
+    const numbers = await readNumbers(database, source.schema);
+    const from = text === undefined ? numbers.last + 1 : Number(text);
+    const why = whyNotFrom(numbers, from);
+    if (why !== null) return c.text(`${why}\n`, 410);
     // Hono runs this for HEAD, too, and never reads the body.
     if (c.req.method === 'HEAD') return c.body(null);
     if (isClosed || listeners.size >= MOST_LISTENERS) return c.text('Too many listen already.\n', 503);

@@ -149,7 +149,7 @@ export const OPEN_API = {
         '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
         '400': text('from is no number.'),
         '404': text('There is no such source.'),
-        '410': text('The changes from that number on are no longer kept.'),
+        '410': text('The changes from that number on are no longer kept, or were never made in this database.'),
         '503': text('Too many listen already.'),
       },
       {

@@ -1,9 +1,21 @@
 import { sql } from 'kysely';
 import type { Database } from '../database/database.ts';
 
-/** The numbers of the changes that are kept of a schema; `last` is 0 where there is none yet. */
-export async function readNumbers(database: Database, schema: string): Promise<{ first: number; last: number }> {
-  const { rows } = await database.query<{ first: number; last: number }>(
+/** The numbers of the changes that are kept. */
+export interface Numbers {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Why nobody can go on with the change `from`; null where that is the next at most. */
+export function whyNotFrom({ first, last }: Numbers, from: number): string | null {
+  if (from < first) return `Changes before ${first} are no longer kept.`;
+  return from > last + 1 ? `The newest change is ${last}: if you know of later ones, the database was restored.` : null;
+}
+
+/** Those of a schema; `last` is 0 where there is none yet. */
+export async function readNumbers(database: Database, schema: string): Promise<Numbers> {
+  const { rows } = await database.query<Record<keyof Numbers, number>>(
     'select first::float8 as first, last::float8 as last from sluice.change_numbers where schema = $1',
     [schema],
   );

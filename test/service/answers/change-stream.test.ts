@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { withDatabase } from '../../support/database.ts';
 import { withService } from '../with-service.ts';
@@ -58,16 +59,41 @@ test('what is not kept any more, no number and no source are refused', async () 
     await database.query('update sluice.change_numbers set first = 11');
     await withService(database, {}, async ({ url }) => {
       const answers = await Promise.all(
-        ['from=10', 'from=x', 'source=nobody'].map(async query => {
+        ['from=10', 'from=22', 'from=x', 'source=nobody'].map(async query => {
           const response = await fetch(`${url}/changes?${query}`);
           return [response.status, await response.text()];
         }),
       );
       expect(answers).toEqual([
         [410, 'Changes before 11 are no longer kept.\n'],
+        [410, 'The newest change is 20: if you know of later ones, the database was restored.\n'],
         [400, 'Expected from=, the number of a change.\n'],
         [404, 'Expected source=, one of main.\n'],
       ]);
+    });
+  });
+});
+
+test('where nothing changes, a listener hears that it is still there', async () => {
+  await withDatabase(async database => {
+    const hasty: Clock = { ...systemClock, sleep: (_ms, signal) => systemClock.sleep(1, signal) };
+    await withService(database, { clock: hasty }, async ({ url }) => {
+      const { body } = await listen(`${url}/changes`);
+      let text = '';
+      while (!text.includes('\n:\n\n')) text += new TextDecoder().decode((await body.read()).value);
+      expect(text).not.toContain('event: change');
+    });
+  });
+});
+
+test('a listener is cut off where the database was restored to before its next change', async () => {
+  await withDatabase(async database => {
+    await logChanges(database, 1, 20);
+    await withService(database, {}, async ({ url }) => {
+      const { body } = await listen(`${url}/changes?from=19`);
+      expect(await idsOf(body, 2)).toEqual(['19', '20']);
+      await database.query('update sluice.change_numbers set last = 12');
+      for (let read = await body.read(); !read.done; read = await body.read());
     });
   });
 });
