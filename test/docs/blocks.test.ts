@@ -19,11 +19,15 @@ sluice sync customers`;
 const BEFORE: Readonly<Record<string, string>> = {
   'docs/backfill.md': SYNC,
   'docs/bi.md': SYNC,
+  'docs/changes.md': `${SYNC}
+sluice start`,
   'docs/commands.md': `echo "$SOURCE_API_KEY" > key.txt; mkdir -p etc/bash_completion.d; sluice sync customers invoices
 ${DELETE_17}`,
   'docs/console.md': 'sluice start',
   'docs/coverage.md': SYNC,
   'docs/deploy.md': 'mkdir -p etc/sluice',
+  'docs/fresh-answers.md': `${SYNC}
+sluice start`,
   // Each of the eleven lists has a run, so that run 12 is the second of the customers.
   'docs/history.md': `sluice sync
 ${DELETE_17}`,

@@ -34,7 +34,7 @@ export const keepVersions = (
 
 /**
  * Keeps and logs rows that are about to be deleted; returns the keys of those that are stored. A missing row
- * was last seen when its slice was: its own address may show deleted rows, too.
+ * was last there when its slice was: its own address, by which it may have been written since, may show deleted rows, too.
  */
 export async function copyToHistory(
   tx: Db,
@@ -50,7 +50,7 @@ export async function copyToHistory(
       select t.* from unnest(${arrayOf(table.key.type, keys)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key),
     changed as materialized (
       select t.${key}::text as key, 'deleted' as kind,
-        greatest(t._read_at, m.proven_before) - make_interval(secs => ${lagMs / 1000}::float8) as earliest
+        case when m.key is null then t._read_at else m.proven_before end - make_interval(secs => ${lagMs / 1000}::float8) as earliest
       from gone t left join sluice.missing m on m.source = ${source} and m.resource = ${resource} and m.key = t.${key}::text
       where ${isLogged(source, resource)}),
     ${logCtes(table, { resource, runId, at: now })}

@@ -93,7 +93,8 @@ export async function writeRows(
     const findsAltered = context.deep || (context.logged !== undefined && table.hashed);
     const altered = findsAltered ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
     const written = await writeBatch(tx, table, batch, altered, context);
-    await replaceChildren(tx, table, batch.rows, written, context.orphans === true);
+    const others = findsAltered ? written.updated.filter(key => altered.has(key)) : written.updated;
+    await replaceChildren(tx, table, batch.rows, { ...written, updated: others }, context.orphans === true);
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
     for (const [key, fields] of written.losing) result.losing.set(key, fields);
