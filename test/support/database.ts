@@ -40,7 +40,7 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   return {
     url: inDatabase(inject('postgresUrl'), name),
     adminUrl: inDatabase(inject('postgresAdminUrl'), name),
-    open: (applicationName = 'test', max = 10) =>
+    open: (applicationName = 'test', max = 4) =>
       openDatabase({ url: socket, applicationName, log: createLog({ level: 'warn' }), max }),
     drop: async () => dropUnused(await admin(), name),
   };
