@@ -3,7 +3,7 @@ import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { moment } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
-import { changesQuery, readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
+import { changesQuery, type Numbers, readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { zoneNote } from '../output/moments.ts';
 import { ndjson } from '../output/query-formats.ts';
@@ -43,12 +43,14 @@ async function showChanges(session: Session, resource: string | undefined, optio
   await refusePending(session, admin);
   const database = await openQueryLogin(session);
   const numbers = await readNumbers(database, schema);
-  const { first, last } = numbers;
+  const { last } = numbers;
   const { from, where, follow = false } = options;
-  const refuse = (why: string | null) => {
-    if (why !== null) throw new SluiceError('usage', why, { next: `The oldest: sluice changes --from ${first}` });
+  const refuse = (now: Numbers, next: number) => {
+    const why = whyNotFrom(now, next);
+    if (why !== null)
+      throw new SluiceError('usage', why, { next: `The oldest: sluice changes --from ${now.first}` });
   };
-  if (from !== undefined) refuse(whyNotFrom(numbers, from));
+  if (from !== undefined) refuse(numbers, from);
   const format = terminal.json ? ndjson() : lines(timeZone);
   const print = async (between: Parameters<typeof changesQuery>[0]) => {
     const query = changesQuery({ ...between, resource, where, isText: !terminal.json });
@@ -68,7 +70,7 @@ async function showChanges(session: Session, resource: string | undefined, optio
     // Numbers follow the order of commits, so all up to the last can be seen.
     const now = await readNumbers(database, schema);
     const { last: to } = now;
-    refuse(whyNotFrom(now, next));
+    refuse(now, next);
     if (to < next) continue;
     await print({ from: next, to });
     next = to + 1;

@@ -43,12 +43,13 @@ export function createChangeStream({
       if (whyNotFrom(numbers, next) !== null) return;
       quiet = next <= last ? 0 : quiet + 1;
       if (quiet % QUIET_LOOKS === QUIET_LOOKS - 1) await stream.write(':\n\n');
-      for (; next <= last && !signal.aborted; next = Math.min(next + BATCH, last + 1))
-        for (const { number, data } of await readChanges(database, schema, {
-          from: next,
-          to: Math.min(next + BATCH - 1, last),
-        }))
-          await stream.writeSSE({ event: 'change', id: number, data });
+      while (next <= last && !signal.aborted) {
+        const changes = await readChanges(database, schema, { from: next, to: Math.min(next + BATCH - 1, last) });
+        // They were forgotten meanwhile.
+        if (changes[0]?.number !== String(next)) return;
+        for (const { number, data } of changes) await stream.writeSSE({ event: 'change', id: number, data });
+        next += changes.length;
+      }
       await clock.sleep(LOOK_MS, signal).catch(() => undefined);
     }
   }

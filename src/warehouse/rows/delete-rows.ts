@@ -41,6 +41,8 @@ export async function deleteRows(
   if (keys.length === 0) return { deleted: [] };
   // Two processes must not both find room below the limit.
   await lockForTransaction(tx, 'fuse', `${table.schema}.${table.name}`);
+  // Before the numbers, as an undo does.
+  await sql`lock table ${sql.id(table.schema, table.name)} in row exclusive mode`.execute(tx);
   const limit = await readRowLossLimit(tx, table, place);
   if (!withinRowLossLimit(limit, { count: keys.length, accepted })) return { beyond: limit };
   const deleted = await copyToHistory(tx, table, place, { keys, runId, lagMs });

@@ -169,7 +169,8 @@ export async function emptyHeld(
   const at = sql`cast(${new Date(await readNow(tx)).toISOString()} as timestamptz)`;
   const held = (of: readonly string[]) => sql`select cast(key as ${sql.raw(table.key.type)}) as key from sluice.held
     where source = ${source} and resource = ${resource} and field = any(cast(${of} as text[]))`;
-  // Rows before numbers, as a commit locks them; and what is logged is then what stands there.
+  // Table and rows before numbers, as a commit and an undo lock them; and what is logged is then what stands there.
+  await sql`lock table ${target} in row exclusive mode`.execute(tx);
   await sql`select from ${target} t where t.${key} in (${held(fields)}) for update`.execute(tx);
   // Since when the source shows them empty is not known.
   await sql`with changed as materialized (

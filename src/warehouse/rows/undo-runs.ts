@@ -94,10 +94,10 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
   );
   // A column that the version lacks keeps its value: it was added later.
   await sql`update ${target} t set (${named([...others, '_synced_at', '_read_at'])}) = (
-      select ${of('r', others)}, ${now}, r._read_at from jsonb_populate_record(t, u.row) r)
+      select ${of('r', others)}, ${now}, least(r._read_at, ${now}) from jsonb_populate_record(t, u.row) r)
     from ${UNDONE} u where u.what = 'replaced' and t.${key} = u.key`.execute(tx);
   await sql`insert into ${target} (${named([table.key.name, ...others, '_synced_at', '_read_at'])})
-    select ${of('r', [table.key.name, ...others])}, ${now}, coalesce(r._read_at, ${now})
+    select ${of('r', [table.key.name, ...others])}, ${now}, least(r._read_at, ${now})
     from ${UNDONE} u cross join lateral jsonb_populate_record(null::${target}, u.row) r where u.what = 'deleted'`.execute(
     tx,
   );

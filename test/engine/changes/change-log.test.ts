@@ -4,9 +4,10 @@ import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { stampMs } from '../../../src/clock.ts';
 import { declareTable } from '../../../src/engine/records/declare-table.ts';
 import { undoRuns } from '../../../src/service/orders/undo.ts';
-import type { Database } from '../../../src/warehouse/database/database.ts';
+import type { Database, Transaction } from '../../../src/warehouse/database/database.ts';
 import { eraseRow } from '../../../src/warehouse/erasure/erase-row.ts';
 import { forgetOldWork, RETENTION } from '../../../src/warehouse/ledgers/retention.ts';
+import { deleteRows } from '../../../src/warehouse/rows/delete-rows.ts';
 import { emptyHeld } from '../../../src/warehouse/rows/held-values.ts';
 import { tableIn } from '../../../src/warehouse/rows/tables.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -174,12 +175,8 @@ test('an undo is logged, and a row that comes back is told from a new one', asyn
     sandbox.update('invoices', of, { status: 'Void' } as never);
     await sync();
     await logged();
-    const { rows } = await database.query<{ run: string }>(
-      `select run_id::text as run from warehouse.change_log order by number desc limit 1`,
-    );
-    await undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [rows[0]?.run as string], {
-      dryRun: false,
-    });
+    const run = await runOfLast(database);
+    await undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [run], { dryRun: false });
     const [undone] = await logged();
     expect(undone).toMatchObject({
       ...{ kind: 'updated', key: String(of), before: { status: 'Void' }, after: { status }, earliest: null },
@@ -196,7 +193,6 @@ test('an undo is logged, and a row that comes back is told from a new one', asyn
 test('values that are emptied beside a commit are logged as that commit left them', async () => {
   await withLists(async ({ database, sync, logged }) => {
     await sync();
-    const table = tableIn('warehouse', declareTable('transactions', JOBS.transactions));
     const { rows } = await database.query<{ id: string; type: string }>(
       `select id::text, type from warehouse.transactions where type is not null order by id limit 1`,
     );
@@ -209,15 +205,10 @@ test('values that are emptied beside a commit are logged as that commit left the
       // As a commit: first the row, then the numbers.
       await sql`update warehouse.transactions set description = 'Of the commit' where id = ${id}`.execute(tx);
       emptied = database.transaction(other =>
-        emptyHeld(
-          other,
-          table,
-          { source: 'main', resource: 'transactions' },
-          {
-            fields: ['type'],
-            runId: null,
-          },
-        ),
+        emptyHeld(other, TRANSACTIONS, PLACE, {
+          fields: ['type'],
+          runId: null,
+        }),
       );
       emptied.catch(() => undefined);
       await vi.waitFor(async () => {
@@ -291,5 +282,124 @@ test('numbers have no gaps where lists are forgotten or rows erased, and begin a
     expect(Number((await of())[0]?.number)).toBe(11);
     const { rows } = await database.query('select first, last from sluice.change_numbers');
     expect(rows).toEqual([{ first: '11', last: String(all.length) }]);
+  });
+});
+
+test.each(['2026-01-15T10:00:00+99:99', '2026-01-15 RE-2026', '2026-01-15 tel. 030/1234-56'])(
+  'a field that begins like a moment and is none is stored and shown (%s)',
+  async text => {
+    await withLists(async ({ sandbox, database, sync, logged }) => {
+      const [row] = [...sandbox.rows('transactions')];
+      const [invoice] = [...sandbox.rows('invoices')] as { id: number; items: object[] }[];
+      const set = (ref: string) => {
+        sandbox.update('transactions', row?.id ?? 0, { ref } as never);
+        const items = invoice?.items.map(item => ({ ...item, ref }));
+        sandbox.update('invoices', invoice?.id ?? 0, { items } as never);
+      };
+      const other = text.replace('-15', '-16');
+      set(text);
+      await sync();
+      set(other);
+      await sync();
+      const { rows } = await database.query(
+        `select _extra->>'ref' as ref, (select count(*)::int from sluice.quarantine) as quarantined from warehouse.transactions where id = ${row?.id}`,
+      );
+      expect(rows).toEqual([{ ref: other, quarantined: 0 }]);
+      const found = await logged();
+      expect(found).toHaveLength(2);
+      expect(found.find(({ resource }) => resource === 'transactions')).toMatchObject({
+        before: { ref: text },
+        after: { ref: other },
+      });
+    });
+  },
+);
+
+test('what is only written otherwise is stored, and is no change', async () => {
+  await withLists(async ({ sandbox, database, sync, logged }) => {
+    const [row] = [...sandbox.rows('transactions')];
+    const [invoice] = [...sandbox.rows('invoices')] as { id: number; items: object[] }[];
+    const set = (description: string, more: object) => {
+      sandbox.update('transactions', row?.id ?? 0, { description } as never);
+      const items = invoice?.items.map(item => ({ ...item, ...more }));
+      sandbox.update('invoices', invoice?.id ?? 0, { items } as never);
+    };
+    set('2026-01-15T10:00:00+01:00', { packs: '1' });
+    await sync();
+    set('2026-01-15T09:00:00Z', { packs: 1, discount: null });
+    await sync();
+    const { rows } = await database.query(
+      `select (select description from warehouse.transactions where id = ${row?.id}) as text,
+        (select bool_and(_extra->'packs' = '1') from warehouse.invoice_items where invoice_id = ${invoice?.id}) as lines`,
+    );
+    expect(rows).toEqual([{ text: '2026-01-15T09:00:00Z', lines: true }]);
+    expect(await logged()).toEqual([]);
+  });
+});
+
+const runOfLast = async (database: Database): Promise<string> => {
+  const { rows } = await database.query<{ run: string }>(
+    `select run_id::text as run from warehouse.change_log order by number desc limit 1`,
+  );
+  return rows[0]?.run as string;
+};
+
+test('a row that was undone after the clock was put back takes what comes next', async () => {
+  await withLists(async ({ sandbox, database, sync }) => {
+    await sync();
+    const [row] = [...sandbox.rows('transactions')];
+    sandbox.update('transactions', row?.id ?? 0, { description: 'Second' } as never);
+    await sync();
+    // Read while the clock was ahead; what is live was dated back since.
+    await database.query(
+      `update warehouse.row_history set row = jsonb_set(row, '{_read_at}', to_jsonb((now() + interval '1 year')::text))`,
+    );
+    const run = await runOfLast(database);
+    await undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [run], { dryRun: false });
+    sandbox.update('transactions', row?.id ?? 0, { description: 'Third' } as never);
+    await sync();
+    const { rows } = await database.query(`select description from warehouse.transactions where id = ${row?.id}`);
+    expect(rows).toEqual([{ description: 'Third' }]);
+  });
+});
+
+const TRANSACTIONS = tableIn('warehouse', declareTable('transactions', JOBS.transactions));
+const PLACE = { source: 'main', resource: 'transactions' };
+
+test.each<{ what: string; work: (tx: Transaction, key: string) => Promise<unknown> }>([
+  {
+    what: 'values that are emptied',
+    work: tx => emptyHeld(tx, TRANSACTIONS, PLACE, { fields: ['description'], runId: null }),
+  },
+  {
+    what: 'a deletion',
+    work: (tx, key) => deleteRows(tx, TRANSACTIONS, PLACE, [key], { runId: null, accepted: 1 }),
+  },
+])('$what and an undo wait for each other', async ({ work }) => {
+  await withLists(async ({ sandbox, database, sync }) => {
+    await sync();
+    const [row, second] = [...sandbox.rows('transactions')];
+    sandbox.update('transactions', row?.id ?? 0, { description: 'Second' } as never);
+    await sync();
+    await database.query(
+      `insert into sluice.held (source, resource, field, key, since) values ('main', 'transactions', 'description', '${second?.id}', now())`,
+    );
+    const run = await runOfLast(database);
+    const areWaiting = (count: number) =>
+      vi.waitFor(async () => {
+        const { rows } = await database.query(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        );
+        expect(rows).toHaveLength(count);
+      }, 30_000);
+    const both: Promise<unknown>[] = [];
+    await database.transaction(async tx => {
+      await sql`update sluice.change_numbers set last = last where schema = 'warehouse'`.execute(tx);
+      both.push(database.transaction(other => work(other, String(second?.id))));
+      await areWaiting(1);
+      both.push(undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [run], { dryRun: false }));
+      await areWaiting(2);
+    });
+    expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });
 });

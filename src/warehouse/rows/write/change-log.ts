@@ -54,6 +54,7 @@ export function changedRows(
     isWritten,
   }: {
     readonly names: readonly string[];
+    /** Whether the child rows of `c` say something else. */
     readonly lines: RawBuilder<unknown>;
     readonly isWritten: RawBuilder<unknown>;
   },
@@ -73,7 +74,7 @@ export function changedRows(
   // A row without a date is in no window.
   const lacks = by === null || !names.includes(by) ? list : sql`case when c.${sql.id(by)} is not null then ${list} end`;
   const differs = sql.join(
-    shown.map(name => differ(name)),
+    shown.map(name => differ(table, name)),
     sql` or `,
   );
   const wasDeleted = sql`exists (select from ${sql.id(table.schema, 'row_history')} h
@@ -88,13 +89,14 @@ export function changedRows(
     from compared c where not c.known`;
 }
 
-/** Whether a column of the stored row `t` says something else than that of `c`. A field without a value is as good as none. */
-function differ(name: string): RawBuilder<unknown> {
+/** Whether a column of the stored row `t` says something else than that of `c`, as the view `changes` compares them. */
+function differ(table: Table, name: string): RawBuilder<unknown> {
   const [stored, given] = [sql.ref(`t.${name}`), sql.ref(`c.${name}`)];
   const isOther = sql`${stored} is distinct from ${given}`;
-  return name === '_extra'
-    ? sql`(${isOther} and not sluice.is_same(coalesce(${stored}, '{}'), coalesce(${given}, '{}')))`
-    : isOther;
+  const json = (value: RawBuilder<unknown>) =>
+    name === '_extra' ? sql`coalesce(${value}, '{}')` : sql`to_jsonb(${value})`;
+  const isText = name === '_extra' || table.columns.some(column => column.name === name && column.type === 'text');
+  return isText ? sql`(${isOther} and not sluice.is_same(${json(stored)}, ${json(given)}))` : isOther;
 }
 
 /** Whether changes of the list are logged: all of it was read before. */

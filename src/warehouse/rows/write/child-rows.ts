@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { arrayOf } from '../../database/arrays.ts';
 import type { Db } from '../../database/database.ts';
 import type { ChildTable, Table } from '../tables.ts';
@@ -42,9 +42,18 @@ export async function replaceChildren(
   }
 }
 
-/** Keys of rows whose stored child rows differ from the record's, whoever changed them. */
-export async function alteredChildren(tx: Db, table: Table, rows: readonly Parent[]): Promise<Set<string>> {
+/** Keys of rows whose stored child rows differ from the record's, and of those among them whose child rows say something else. */
+export interface Altered {
+  readonly altered: ReadonlySet<string>;
+  readonly changed: ReadonlySet<string>;
+}
+
+export const UNALTERED: Altered = { altered: new Set(), changed: new Set() };
+
+/** Compares stored child rows with those of the records, whoever changed them. */
+export async function alteredChildren(tx: Db, table: Table, rows: readonly Parent[]): Promise<Altered> {
   const altered = new Set<string>();
+  const changed = new Set<string>();
   for (const child of table.children) {
     const parents = rows.filter(row => row.children[child.field] !== undefined);
     const { data, names } = childData(table, child, parents);
@@ -54,15 +63,25 @@ export async function alteredChildren(tx: Db, table: Table, rows: readonly Paren
         parents.map(row => row.key),
       )})`;
     const given = sql`select * from unnest(${sql.join(data.map(entry => arrayOf(entry.type, entry.values)))}) as g(${names})`;
-    const { rows: found } = await sql<{ key: string }>`
-      with stored as (${stored}), given as (${given})
-      select distinct ${sql.id(child.parent)}::text as key
-      from ((select * from stored except select * from given) union all (select * from given except select * from stored)) d`.execute(
+    const parent = sql.id(child.parent);
+    // As the view `changes` shows them.
+    const lines = (
+      of: RawBuilder<unknown>,
+    ) => sql`(select coalesce(jsonb_agg(sluice.plain_row(to_jsonb(l) - array[${child.parent}::text, 'line'])
+      order by l.line), '[]') from ${of} l where l.${parent} = d.key)`;
+    const { rows: found } = await sql<{ key: string; isChanged: boolean }>`
+      with stored as (${stored}), given as (${given}), different as (
+        select distinct ${parent} as key
+        from ((select * from stored except select * from given) union all (select * from given except select * from stored)) d)
+      select d.key::text as key, not sluice.is_same(${lines(sql`stored`)}, ${lines(sql`given`)}) as "isChanged" from different d`.execute(
       tx,
     );
-    for (const { key } of found) altered.add(key);
+    for (const { key, isChanged } of found) {
+      altered.add(key);
+      if (isChanged) changed.add(key);
+    }
   }
-  return altered;
+  return { altered, changed };
 }
 
 function childData(table: Table, child: ChildTable, parents: readonly Parent[]) {

@@ -3,7 +3,7 @@ import { isEmpty } from '../../../engine/deletion/loss-limit.ts';
 import type { Db, Transaction } from '../../database/database.ts';
 import type { Table } from '../tables.ts';
 import { changedRows, type Logged, logCtes } from './change-log.ts';
-import { alteredChildren, replaceChildren } from './child-rows.ts';
+import { type Altered, alteredChildren, replaceChildren, UNALTERED } from './child-rows.ts';
 import type { Row } from './row.ts';
 import {
   type Batch,
@@ -91,9 +91,9 @@ export async function writeRows(
   }
   for (const batch of groupByShape(table, different)) {
     const findsAltered = context.deep || (context.logged !== undefined && table.hashed);
-    const altered = findsAltered ? await alteredChildren(tx, table, batch.rows) : new Set<string>();
-    const written = await writeBatch(tx, table, batch, altered, context);
-    const others = findsAltered ? written.updated.filter(key => altered.has(key)) : written.updated;
+    const children = findsAltered ? await alteredChildren(tx, table, batch.rows) : UNALTERED;
+    const written = await writeBatch(tx, table, batch, children, context);
+    const others = findsAltered ? written.updated.filter(key => children.altered.has(key)) : written.updated;
     await replaceChildren(tx, table, batch.rows, { ...written, updated: others }, context.orphans === true);
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
@@ -140,8 +140,9 @@ interface Emptied {
   readonly loses: RawBuilder<boolean>;
 }
 
-/** A column that says which rows have other child rows than are stored. */
+/** Columns that say which rows have other child rows than are stored, and in which these say something else. */
 const ALTERED = '_altered';
+const CHANGED = '_changed';
 
 /** A column that says which rows have no child rows of a field. */
 const lacksChildren = (field: string): string => `_no_${field}`;
@@ -168,7 +169,7 @@ async function writeBatch(
   tx: Db,
   table: Table,
   batch: Batch,
-  altered: ReadonlySet<string>,
+  { altered, changed }: Altered,
   context: WriteContext,
 ): Promise<{
   inserted: string[];
@@ -189,6 +190,7 @@ async function writeBatch(
       ? [{ name: '_proven_at', type: 'timestamptz', values: batch.rows.map(row => logged.rowAsOf(row.key)) }]
       : []),
     ...flagged(batch, ALTERED, row => altered.has(row.key)),
+    ...flagged(batch, CHANGED, row => changed.has(row.key)),
     ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
     ...table.children.flatMap(({ field }) =>
       flagged(batch, lacksChildren(field), row => context.sparesLosing === true && row.children[field]?.length === 0),
@@ -222,7 +224,7 @@ async function writeBatch(
     : sql``;
   const isWritten = spares ? sql`${differs} and not exists (select from lost l where l.${key} = c.${key})` : differs;
   const changes = logged
-    ? sql`changed as materialized (${changedRows(table, context, logged, { names, lines: isFlagged(ALTERED, 'c'), isWritten })}), ${logCtes(table, { ...context, at: sql`(select now from moment)` })}, `
+    ? sql`changed as materialized (${changedRows(table, context, logged, { names, lines: isFlagged(CHANGED, 'c'), isWritten })}), ${logCtes(table, { ...context, at: sql`(select now from moment)` })}, `
     : sql``;
   const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
 
