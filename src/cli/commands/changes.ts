@@ -47,8 +47,7 @@ async function showChanges(session: Session, resource: string | undefined, optio
   const { from, where, follow = false } = options;
   const refuse = (now: Numbers, next: number) => {
     const why = whyNotFrom(now, next);
-    if (why !== null)
-      throw new SluiceError('usage', why, { next: `The oldest: sluice changes --from ${now.first}` });
+    if (why !== null) throw new SluiceError('usage', why, { next: `The oldest: sluice changes --from ${now.first}` });
   };
   if (from !== undefined) refuse(numbers, from);
   const format = terminal.json ? ndjson() : lines(timeZone);

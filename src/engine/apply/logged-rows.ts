@@ -7,7 +7,8 @@ import type { Resource } from '../resource.ts';
 export function loggedRows(resource: Resource, steps: readonly Step[]): Logged | undefined {
   if (!resource.cursor.isLogged || steps.some(({ task }) => task.reportOnly)) return undefined;
   const { partition, membership } = resource.strategy;
-  const by = partition === 'date' && membership === 'date' ? (resource.dates?.field ?? null) : null;
+  const date = partition === 'date' ? (resource.dates?.field ?? null) : null;
+  const by = membership === 'date' ? date : null;
   const days = new Map<string, string | null>();
   if (by !== null) for (const { rows } of steps) for (const { key, values } of rows) days.set(key, values[by] ?? null);
   return {
@@ -15,6 +16,7 @@ export function loggedRows(resource: Resource, steps: readonly Step[]): Logged |
     listAsOf: textOf(listAsOf(resource)),
     rowAsOf: key => textOf(rowAsOf(resource, { key, day: days.get(key) ?? null })),
     by,
+    date,
     canMove: partition === 'date',
   };
 }

@@ -38,6 +38,8 @@ export interface Logged {
   readonly canMove: boolean;
   /** The column that decides which slice it is in; null where none does. */
   readonly by: string | null;
+  /** The date of a row, where slices are windows of dates, whether or not they show just the rows dated in them. */
+  readonly date: string | null;
 }
 
 /**
@@ -47,7 +49,7 @@ export interface Logged {
 export function changedRows(
   table: Table,
   { resource, lagMs = 0 }: { readonly resource: string; readonly lagMs?: number },
-  { source, listAsOf, canMove, by }: Logged,
+  { source, listAsOf, canMove, by, date }: Logged,
   {
     names,
     lines,
@@ -72,7 +74,9 @@ export function changedRows(
   const lag = sql`make_interval(secs => ${lagMs / 1000}::float8)`;
   const proven = sql`coalesce(case when ${stays} then c._proven_at end, ${list})`;
   // A row without a date is in no window.
-  const lacks = by === null || !names.includes(by) ? list : sql`case when c.${sql.id(by)} is not null then ${list} end`;
+  const isDated =
+    date === null ? sql.lit(true) : names.includes(date) ? sql`c.${sql.id(date)} is not null` : sql.lit(false);
+  const lacks = sql`case when ${isDated} then ${list} end`;
   const differs = sql.join(
     shown.map(name => differ(table, name)),
     sql` or `,
