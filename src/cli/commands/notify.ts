@@ -8,6 +8,7 @@ import { FORMS, isReceiverName, isReceiverUrl, parsePattern, type Receiver } fro
 import { composeTest } from '../../service/notify/compose-message.ts';
 import { send } from '../../service/notify/deliver-next.ts';
 import { checkWanted } from '../../service/notify/find-changes.ts';
+import type { Database } from '../../warehouse/database/database.ts';
 import {
   beginDelivery,
   type Delivery,
@@ -93,7 +94,7 @@ async function addReceiver(session: Session, url: string, options: AddOptions): 
       });
     await checkWanted(reader, receiver, schema, signal);
   }
-  const next = await checkStart(session, from, schema);
+  const next = await checkStart(database, from, schema);
   await removeDelivery(database.kysely, receiver);
   await beginDelivery(database.kysely, receiver, { schema, next });
   writeReceivers(shell.cwd, [...known, receiver]);
@@ -153,9 +154,9 @@ function freeName(url: string, known: readonly Receiver[]): string {
 }
 
 /** Kind `usage` for a change that is not kept any more, or that there is not yet. */
-async function checkStart(session: Session, from: number | undefined, schema: string): Promise<number | undefined> {
+async function checkStart(database: Database, from: number | undefined, schema: string): Promise<number | undefined> {
   if (from === undefined) return undefined;
-  const numbers = await readNumbers(await session.openDatabase(), schema);
+  const numbers = await readNumbers(database, schema);
   const why = whyNotFrom(numbers, from);
   if (why !== null) throw new SluiceError('usage', why, { next: `The oldest: --from ${numbers.first}` });
   return from;
@@ -170,31 +171,15 @@ async function listReceivers(session: Session): Promise<0> {
     .filter(({ source }) => settings.sources.some(({ name }) => name === source))
     .map(({ name, source, url, on, where = null, form, allowPrivate }) => {
       const found = deliveries.find(each => each.name === name && each.source === source);
-      return {
-        name,
-        source,
-        host: new URL(url).host,
-        on,
-        where,
-        form,
-        allowPrivate,
-        state: stateOf(found),
-        ...progressOf(found),
-      };
+      const host = new URL(url).host;
+      return { name, source, host, on, where, form, allowPrivate, state: stateOf(found), ...found };
     });
   terminal.show({ receivers }, () => {
     if (receivers.length === 0) return 'There are no receivers. To add one: sluice notify add https://..';
-    const rows = receivers.map(({ name, host, on, behind, state, reason, retryAt }) => [
-      name,
-      host,
-      on.join(', '),
-      behind ?? '',
-      [
-        state,
-        ...(reason === null ? [] : [reason]),
-        ...(retryAt === null ? [] : [`again at ${momentWithZone(retryAt, 'UTC')}`]),
-      ].join('; '),
-    ]);
+    const rows = receivers.map(({ name, host, on, behind = '', state, reason, retryAt }) => {
+      const again = retryAt ? [`again at ${momentWithZone(retryAt, 'UTC')}`] : [];
+      return [name, host, on.join(', '), behind, [state, ...(reason ? [reason] : []), ...again].join('; ')];
+    });
     const paused = receivers.find(({ state }) => state === 'paused');
     return [
       table(terminal.colors, ['receiver', 'host', 'changes', 'behind', 'state'], rows, { right: [3] }),
@@ -209,16 +194,6 @@ function stateOf(delivery: Delivery | undefined): 'new' | 'paused' | 'failing' |
   if (delivery.pausedAt !== null) return 'paused';
   return delivery.attempts > 0 ? 'failing' : 'delivering';
 }
-
-const progressOf = (delivery: Delivery | undefined) => ({
-  next: delivery?.next ?? null,
-  behind: delivery?.behind ?? null,
-  reason: delivery?.reason ?? null,
-  failingSince: delivery?.failingSince ?? null,
-  retryAt: delivery?.retryAt ?? null,
-  pausedAt: delivery?.pausedAt ?? null,
-  lastDeliveredAt: delivery?.lastDeliveredAt ?? null,
-});
 
 async function removeReceiver(session: Session, name: string): Promise<0> {
   const { terminal, settings, shell } = session;
@@ -266,11 +241,11 @@ async function resumeDeliveries(session: Session, name: string, { from }: { read
       },
     );
   const { schema } = source;
-  const { kysely } = await openMigrated(session);
-  await beginDelivery(kysely, receiver, { schema });
-  const delivery = (await listDeliveries(kysely, [source])).find(each => each.name === name);
-  const next = (await checkStart(session, from ?? delivery?.next, schema)) ?? 1;
-  await resumeDelivery(kysely, receiver, from);
+  const database = await openMigrated(session);
+  await beginDelivery(database.kysely, receiver, { schema });
+  const delivery = (await listDeliveries(database.kysely, [source])).find(each => each.name === name);
+  const next = (await checkStart(database, from ?? delivery?.next, schema)) ?? 1;
+  await resumeDelivery(database.kysely, receiver, from);
   terminal.show({ name, next }, () => `Changes are delivered to ${name} from number ${next} on.`);
   return 0;
 }

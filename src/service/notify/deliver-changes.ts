@@ -7,6 +7,8 @@ import { type DeliveryOptions, deliverNext } from './deliver-next.ts';
 
 /** How often the file of the receivers and the newest numbers are looked at. */
 const LOOK_EVERY_MS = SECOND;
+/** No name of a receiver. */
+const FILE = 'receivers.json';
 
 /**
  * Delivers changes to all receivers of these sources until `signal` aborts, each in order, and none waiting for another. Every process does so;
@@ -25,16 +27,20 @@ export async function deliverChanges(
   const schemas = new Map(sources.map(({ name, schema }) => [name, schema]));
   const running = new Map<string, Promise<void>>();
   let receivers: readonly Receiver[] = [];
-  let problem = '';
+  /** Of the file, and of receivers: looked for each second, and said once. */
+  const problems = new Map<string, string>();
+  const report = (of: string, error: unknown, consequence: string) => {
+    const reason = explain(error);
+    if (reason !== problems.get(of)) log.warn({ of, reason }, consequence);
+    problems.set(of, reason);
+  };
 
   const read = () => {
     try {
       receivers = readReceivers();
-      problem = '';
+      problems.delete(FILE);
     } catch (error) {
-      const reason = explain(error);
-      if (reason !== problem) log.error({ reason }, 'the receivers stay as they were');
-      problem = reason;
+      report(FILE, error, 'the receivers stay as they were');
     }
   };
 
@@ -50,11 +56,12 @@ export async function deliverChanges(
   while (!signal.aborted) {
     read();
     for (const receiver of receivers) {
-      const { name, source } = receiver;
-      const schema = schemas.get(source);
+      const { name } = receiver;
+      const schema = schemas.get(receiver.source);
       if (schema === undefined || running.has(name)) continue;
       const serving = serve(receiver, schema)
-        .catch(error => log.warn({ source, receiver: name, reason: explain(error) }, 'could not look for changes'))
+        .then(() => void problems.delete(name))
+        .catch((error: unknown) => report(name, error, 'could not look for changes'))
         .finally(() => running.delete(name));
       running.set(name, serving);
     }

@@ -22,9 +22,11 @@ export async function findChanges(
   const { schema, from, to, signal } = between;
   const limit = LIMITS[receiver.form];
   const most = limit.changes + 1;
+  // The numbers are asked for again: a condition could close our parentheses.
   const query = `select number, data from (
     select number::text, data, sum(octet_length(data)) over (order by c.number rows between unbounded preceding and 1 preceding) as before
-    from (select number, ${dataOf(receiver.form)} as data from (${wantedQuery(receiver, { from, to })}) w limit ${most}) c
+    from (select number, ${dataOf(receiver.form)} as data from (${wantedQuery(receiver, { from, to })}) w
+      where number between ${from} and ${to} order by number limit ${most}) c
   ) found where coalesce(before, 0) <= ${limit.bytes} order by number::bigint`;
   const { rows } = await runBounded(reader, { query, schema, most, signal });
   return rows.map(([number, data]) => ({ number: number ?? '', data: data ?? '' }));

@@ -56,6 +56,33 @@ test('a receiver gets what it wants, and what nobody wants is passed over', asyn
   });
 });
 
+test('a chat gets lines, at most twenty in a message', async () => {
+  await withDatabase(async database => {
+    await logChanges(database, 1, 25);
+    await withReceiver(accept, async ({ url, got }) => {
+      await deliverAll(optionsOf(database), receiverAt(url, { form: 'slack', secret: undefined }));
+      const lines = got.map(({ body }) => (JSON.parse(body) as { text: string }).text.split('\n'));
+      expect(lines.map(each => each.slice(0, 2))).toEqual([
+        ['main: 20 changes', 'customers 1 deleted'],
+        ['main: 5 changes', 'customers 21 inserted'],
+      ]);
+      expect(lines.map(({ length }) => length)).toEqual([21, 6]);
+      expect(got[0]?.headers).toMatchObject({ 'webhook-id': 'main.crm.1-20' });
+      expect(got[0]?.headers).not.toHaveProperty('webhook-signature');
+    });
+  });
+});
+
+test('a condition that closes our parentheses reaches no other changes', async () => {
+  await withDatabase(async database => {
+    await logChanges(database, 1, 9);
+    await withReceiver(accept, async ({ url, got }) => {
+      await deliverAll(optionsOf(database), receiverAt(url, { where: 'true)) or ((true' }), 5);
+      expect(got.map(numbersIn)).toEqual([upTo(9, 5)]);
+    });
+  });
+});
+
 test('a receiver that fails half of the time gets everything, in order but for what is sent again with the same id', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
