@@ -46,13 +46,24 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   push: { ours: ['engine', 'source', 'budget', 'warehouse', 'leaves'], packages: ['p-limit', 'zod'] },
   service: {
     ours: ['engine', 'budget', 'warehouse', 'leaves'],
-    packages: ['hono', '@hono/node-server', 'prom-client', 'node-cron', 'p-limit', 'csv-stringify', 'zod'],
+    packages: [
+      'hono',
+      '@hono/node-server',
+      'prom-client',
+      'node-cron',
+      'p-limit',
+      'csv-stringify',
+      'zod',
+      'undici',
+      'standardwebhooks',
+    ],
   },
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   cli: {
     ours: [
       'src/config/config.ts',
       'src/config/list-files.ts',
+      'src/config/receivers-file.ts',
       'engine',
       'push',
       'source',
@@ -124,6 +135,7 @@ const LADDERS: Record<string, readonly (readonly string[])[]> = {
   'src/service': [
     ['format.ts', 'html-document.ts', 'shared-run.ts'],
     ['access', 'health', 'query', 'schedule', 'status'],
+    ['notify'],
     ['incidents', 'webhooks', 'orders', 'record'],
     ['answers'],
     ['metrics', 'console'],
@@ -186,6 +198,7 @@ const PURE: Record<string, readonly string[]> = {
 const KEPT_BY: Record<string, string> = {
   pino: 'src/log.ts',
   'pino-pretty': 'src/log.ts',
+  standardwebhooks: 'src/service/notify/deliver-next.ts',
   bottleneck: 'src/budget/limiter.ts',
 };
 const LEAVES = [
@@ -193,6 +206,7 @@ const LEAVES = [
   'src/log.ts',
   'src/clock.ts',
   'src/loopback.ts',
+  'src/receivers.ts',
   'src/next-steps.ts',
   'src/nearest-name.ts',
   'src/version.ts',

@@ -51,6 +51,10 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
       'Show what changed, from the first full reading on, and follow it',
       async cli => (await import('./commands/changes.ts')).changesCommand(cli),
     ],
+    notify: [
+      'Deliver changes to other programs and chats: a signed POST for each, in order',
+      async cli => (await import('./commands/notify.ts')).notifyCommand(cli),
+    ],
     export: [
       'Write a table, a view or a query to a file',
       async cli => (await import('./commands/export.ts')).exportCommand(cli),

@@ -100,6 +100,8 @@ export function createConfig(
     token: data.SLUICE_TOKEN ?? null,
     drainMs: data.SLUICE_DRAIN_SECONDS * SECOND,
     alertWebhookUrl: data.ALERT_WEBHOOK_URL ?? null,
+    /** Alerts may go to an address in a private network. */
+    alertAllowsPrivate: data.ALERT_ALLOW_PRIVATE === 'yes',
     freshnessLimitMs: data.FRESHNESS_LIMIT_MINUTES * MINUTE,
     /** Days that finished bookkeeping and history are kept; null: for ever. */
     retention: {

@@ -67,6 +67,7 @@ export const SCHEMA = z.object({
     'an https:// URL (http:// only for localhost), without user and password',
     isWebUrl,
   ).optional(),
+  ALERT_ALLOW_PRIVATE: oneOf('yes', 'no').default('no'),
   FRESHNESS_LIMIT_MINUTES: wholeNumber(1, 525_600).default(60),
   RETENTION_REQUESTS_DAYS: wholeNumber(2, 36_500).default(7),
   RETENTION_RUNS_DAYS: wholeNumber(1, 36_500).default(90),

@@ -25,6 +25,7 @@ test('without any setting, the documented defaults apply', () => {
     hashKey: null,
     drainMs: 30_000,
     alertWebhookUrl: null,
+    alertAllowsPrivate: false,
     retention: { requests: 7, runs: 90, slots: 90, quarantine: 30, history: null, pushes: null },
     logLevel: 'info',
   });

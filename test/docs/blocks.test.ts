@@ -34,6 +34,7 @@ ${DELETE_17}`,
   'docs/lists.md': `sluice sync products
 psql "$DATABASE_URL" -c "update warehouse.products set _extra = '{\\"project\\": \\"Alpha\\", \\"hours\\": 1.5}'"
 mkdir lists; echo "$JSON_OF_PAGE" > lists/contracts.json; sluice migrate`,
+  'docs/notify.md': SYNC,
   'docs/push.md': `${SYNC}
 printf 'account,email\\nNew,new@example.com\\n' > new.csv
 echo '{"first_name":"Mia","last_name":"Fair"}' > fair.ndjson`,
@@ -46,8 +47,8 @@ ${DELETE_17}`,
 /** Pages that create logins. */
 const ADMINISTRATORS = ['docs/bi.md', 'docs/commands.md'];
 
-/** Pages for newcomers, who have no Postgres of their own, and one that looks into the folder of the embedded one. */
-const EMBEDDED = ['README.md', 'docs/getting-started.md', 'docs/security.md'];
+/** Pages for newcomers, who have no Postgres of their own, one that looks into the folder of the embedded one, and one that needs a reader. */
+const EMBEDDED = ['README.md', 'docs/getting-started.md', 'docs/notify.md', 'docs/security.md'];
 
 /** What `npm test` runs, too. */
 const NEWCOMERS = ['README.md'];

@@ -8,6 +8,7 @@ import { explain, isKind, SluiceError } from '../../errors.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { createPulse, type Pulse, watchEventLoop } from '../../service/health/health.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
+import { deliverChanges } from '../../service/notify/deliver-changes.ts';
 import { nextTickOf, startSchedule } from '../../service/schedule/schedule.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
@@ -17,6 +18,7 @@ import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
+import { hiddenReceivers } from '../session/receivers.ts';
 import {
   type Cli,
   isOpen,
@@ -119,7 +121,7 @@ async function startParts(
 const ATTEMPTS = 7;
 const SPARE_MS = 10 * MINUTE;
 
-/** Starts the HTTP port and the incident monitor of a service. The caller beats the pulse whenever a loop makes progress. */
+/** Starts the HTTP port, the incident monitor and the deliveries of a service. The caller beats the pulse whenever a loop makes progress. */
 async function serveBeside(
   session: Session,
   database: Database,
@@ -135,19 +137,25 @@ async function serveBeside(
     const nextTickAt = nextTickOf(plannedOf(source, jobs));
     return { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
   });
-  const { alertWebhookUrl: alertUrl, freshnessLimitMs, host, port, token } = settings;
+  const { alertWebhookUrl: alertUrl, alertAllowsPrivate, freshnessLimitMs, host, port, token } = settings;
+  const openReader = readerOf(session);
+  const readReceivers = () => hiddenReceivers(session);
+  // A wrong file is reported now, and not only in the log.
+  readReceivers();
   const common = { database, sources: served, hide: terminal.hidden, clock, log };
   // The start has migrated all of them. Each probe checks one, in turn: checking 200 took longer than a probe waits.
   let probes = 0;
   const service = await openService({
     ...common,
     ...{ host, port, token },
-    openReader: readerOf(session),
+    openReader,
     pending: () => listPending(session, database, { sources: sources.slice(probes++ % sources.length).slice(0, 1) }),
     pulse,
   });
   closing.push(() => service.close());
-  closing.push(runBeside(over => monitorIncidents({ ...common, alertUrl, freshnessLimitMs }, over)));
+  const alerts = { alertUrl, alertAllowsPrivate, freshnessLimitMs };
+  closing.push(runBeside(over => monitorIncidents({ ...common, ...alerts }, over)));
+  closing.push(runBeside(over => deliverChanges({ ...common, openReader, readReceivers }, over)));
   log.info({ url: service.url }, 'console');
   return pulse;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { RECEIVERS_FILE } from '../../config/receivers-file.ts';
 import { embeddedStatus, removeEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { declareTables } from '../../engine/records/declare-table.ts';
@@ -72,7 +73,11 @@ async function find({ settings, jobs, shell }: Session, database: Warehouse, fol
     settings.sources.map(({ schema }) => schema),
     declared,
   );
-  const files = [join(shell.cwd, '.env'), ...(settings.sourcesFile === null ? [] : [settings.sourcesFile])];
+  const files = [
+    join(shell.cwd, '.env'),
+    join(shell.cwd, RECEIVERS_FILE),
+    ...(settings.sourcesFile === null ? [] : [settings.sourcesFile]),
+  ];
   const databases = folder === null ? [] : await otherDatabases(database.kysely);
   return { database: database.place, folder, databases, ...kept, files: files.filter(file => existsSync(file)) };
 }
@@ -121,7 +126,7 @@ function whatStays(found: Found, schemasLeft: readonly string[]): string[] {
     ...schemasLeft.map(schema => `Schema ${schema} stays: something there is not of Sluice.`),
     ...(folder === null ? staysOnServer(found) : []),
     ...webhooks.map(url => `The source still sends to ${url}: end that in its administration.`),
-    ...(files.length > 0 ? [`Settings stay, with the key of the source: ${files.join(', ')}.`] : []),
+    ...(files.length > 0 ? [`Settings stay, with their keys: ${files.join(', ')}.`] : []),
   ];
   return notes.length === 0 ? [] : ['', ...notes];
 }

@@ -76,6 +76,7 @@ export function createTerminal(
     note: (line: string): void => void stderr.write(`${toScreen(hidden(line))}\n`),
     /** Replaces these values in everything written to stderr from now on. */
     hide(secrets: readonly string[]): void {
+      if (secrets.every(secret => known.includes(secret))) return;
       known = [...known, ...secrets];
       hidden = hideSecrets(known);
     },

@@ -1,11 +1,12 @@
-import { withAnySignal } from '../../any-signal.ts';
 import { type Clock, MINUTE, SECOND, stampMs } from '../../clock.ts';
 import { rewritten } from '../../engine/changes/announce-rewrites.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { explain } from '../../errors.ts';
+import { explain, sentence } from '../../errors.ts';
 import type { Log } from '../../log.ts';
-import { sourceOption } from '../../next-steps.ts';
+import { isLoopback } from '../../loopback.ts';
+import { resumeReceiver, sourceOption } from '../../next-steps.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
+import { pausedDeliveries } from '../../warehouse/ledgers/deliveries.ts';
 import {
   claimUntold,
   type Freshness,
@@ -23,6 +24,8 @@ import {
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
 import { countRestatements, type RestatedList, sealedState } from '../../warehouse/rows/seals.ts';
 import { restatedText } from '../format.ts';
+import { escapeSlack } from '../notify/compose-message.ts';
+import { post } from '../notify/post.ts';
 import { sharedRun } from '../shared-run.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
 import type { ServedSource } from '../status/served-source.ts';
@@ -36,6 +39,8 @@ export interface MonitorOptions {
   readonly sources: readonly Pick<ServedSource, 'name' | 'scheduled'>[];
   /** Null: incidents are recorded and shown, but no alert is sent. */
   readonly alertUrl: string | null;
+  /** The address may lie in a private network. Default: only on this machine, if it says so. */
+  readonly alertAllowsPrivate?: boolean;
   readonly freshnessLimitMs: number;
   readonly hide: (text: string) => string;
   readonly clock: Clock;
@@ -90,25 +95,26 @@ export async function recordIncidents(
  * lease of the one being delivered.
  */
 export async function sendAlerts(
-  { database: { kysely }, alertUrl, hide, log }: MonitorOptions,
+  { database: { kysely }, alertUrl, alertAllowsPrivate: allowsPrivate = false, hide, log }: MonitorOptions,
   source: Pick<ServedSource, 'name'>,
   signal: AbortSignal,
 ): Promise<void> {
   while (alertUrl !== null && !signal.aborted) {
     const incident = await claimUntold(kysely, source.name, LEASE_SECONDS);
     if (!incident) return;
-    try {
-      await deliverAlert(alertUrl, composeAlert(incident, hide), signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      // The address is a secret, and fetch quotes it in some of its errors.
-      log.warn({ incident: incident.id, reason: hide(explain(error)) }, 'could not deliver an alert; will retry');
+    const body = JSON.stringify(composeAlert(incident, hide));
+    const outcome = await post(alertUrl, { body, allowPrivate: allowsPrivate || isOfThisMachine(alertUrl), signal });
+    if (!outcome.isDelivered) {
+      const reason = `ALERT_WEBHOOK_URL: ${hide(outcome.reason)}`;
+      log.warn({ incident: incident.id, reason }, 'could not deliver an alert; will retry');
       continue;
     }
     await noteTold(kysely, incident);
     log.info({ incident: incident.id, kind: incident.kind, over: incident.endedAt !== null }, 'alert delivered');
   }
 }
+
+const isOfThisMachine = (url: string): boolean => isLoopback(new URL(url).hostname);
 
 /**
  * The body of an alert: `text`, which everything that accepts Slack's incoming webhooks shows, and the same facts as fields of an
@@ -143,35 +149,10 @@ export function composeAlert(incident: Reported, hide: (text: string) => string)
   };
 }
 
-/** So that a message of the source mentions nobody in the channel and links nowhere. */
-const escapeSlack = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-
 const iso = (stamp: string): string => new Date(stampMs(stamp)).toISOString();
 
 /** Blue: no trouble. */
 const NOTICE_COLOR = '#439fe0';
-
-const TIMEOUT_MS = 10 * SECOND;
-
-/** Posts one alert. Rejects when it was not accepted, or as soon as `stopping` aborts. */
-async function deliverAlert(url: string, alert: object, stopping: AbortSignal): Promise<void> {
-  const response = await withAnySignal([AbortSignal.timeout(TIMEOUT_MS), stopping], ({ signal }) =>
-    fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(alert),
-      redirect: 'error',
-      signal,
-    }),
-  ).catch((error: Error & { cause?: Error & { code?: string } }) => {
-    // The error itself always says "fetch failed".
-    const why = error.cause?.message || error.cause?.code || error.message;
-    throw new Error(`Cannot reach ALERT_WEBHOOK_URL: ${why}`, { cause: error });
-  });
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`ALERT_WEBHOOK_URL answered HTTP ${response.status}`);
-}
 
 /** What is wrong with a source now, by its last runs and its schedule. Waiting for the request limit is no trouble. */
 async function findTroubles(
@@ -189,6 +170,13 @@ async function findTroubles(
     const { message, next } = rewritten(resource, source, rewrites);
     troubles.set(`rewrite ${resource}`, { kind: 'rewrite', resource, message, next: next ?? null });
   }
+  for (const { name, reason } of await pausedDeliveries(db, source))
+    troubles.set(`undelivered ${name}`, {
+      kind: 'undelivered',
+      resource: name,
+      message: `Changes are no longer delivered to the receiver ${name}: ${sentence(reason ?? 'no reason was recorded')}`,
+      next: `Once it is in order: ${resumeReceiver(name)}`,
+    });
   for (const run of failed) {
     // It lasts until somebody settles it.
     if (run.failure === 'rewrite') continue;

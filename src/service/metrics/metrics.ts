@@ -2,6 +2,7 @@ import { Counter, Gauge, Registry } from 'prom-client';
 import { SECOND, stampMs } from '../../clock.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
+import { listDeliveries } from '../../warehouse/ledgers/deliveries.ts';
 import { freshness } from '../../warehouse/ledgers/incidents.ts';
 import { runMeasures } from '../../warehouse/reports/activity.ts';
 import { sharedRun } from '../shared-run.ts';
@@ -77,6 +78,12 @@ export const METRICS = {
     'state',
   ],
   sluice_incidents_open: ['Open incidents, by kind.', 'source', 'kind'],
+  sluice_deliveries_behind: ['Changes that a receiver has not got or passed over yet.', 'source', 'receiver'],
+  sluice_deliveries_failing: [
+    'Failed deliveries to a receiver in a row. It stays above 0 while the receiver is paused.',
+    'source',
+    'receiver',
+  ],
   sluice_webhooks_received_total: [
     'Webhooks that this process received, by result: hint, nothing (concerns no scheduled resource), refused (wrong secret, too large, or database unavailable).',
     'result',
@@ -133,6 +140,7 @@ async function readFacts(database: Database, source: ServedSource, state: Source
     delays: await readDelays(database, source, usage),
     measured: await runMeasures(kysely, source.name),
     orders: await withProgress(database, state.orders),
+    deliveries: await listDeliveries(kysely, [source]),
   };
 }
 
@@ -167,7 +175,11 @@ function measureResources({ state, scheduled, freshness, delays, measured }: Fac
   }
 }
 
-function measureWork({ state: { runs, incidents }, usage, measured, orders }: Facts, at: number, add: Add): void {
+function measureWork(
+  { state: { runs, incidents }, usage, measured, orders, deliveries }: Facts,
+  at: number,
+  add: Add,
+): void {
   add('sluice_requests_limit', {}, usage.limit);
   add('sluice_requests_reserved', {}, usage.reserve);
   add('sluice_requests_left', {}, usage.free);
@@ -185,6 +197,10 @@ function measureWork({ state: { runs, incidents }, usage, measured, orders }: Fa
   for (const { id: order, kind, resource, progress } of orders) {
     add('sluice_order_slices', { order, kind, resource, state: 'proven' }, progress.proven);
     add('sluice_order_slices', { order, kind, resource, state: 'left' }, progress.slices - progress.proven);
+  }
+  for (const { name: receiver, behind, attempts } of deliveries) {
+    add('sluice_deliveries_behind', { receiver }, behind);
+    add('sluice_deliveries_failing', { receiver }, attempts);
   }
   for (const kind of Object.keys(INCIDENT_TITLES))
     add('sluice_incidents_open', { kind }, incidents.filter(each => each.kind === kind).length);

@@ -129,6 +129,8 @@ function incidentText(source: string, { resource, kind, openedAt }: Incident, at
       return `${subject}: many values were replaced${lasting}`;
     case 'restated':
       return `${subject}: rows of a closed month changed`;
+    case 'undelivered':
+      return `${source}: changes are not delivered to ${resource}${lasting}`;
     case 'failed':
       return `${subject}: the last run failed`;
   }
@@ -193,6 +195,7 @@ export const INCIDENT_TITLES: Readonly<Record<Incident['kind'], string>> = {
   fuse: 'loss limit reached',
   rewrite: 'many values replaced',
   restated: 'closed month changed',
+  undelivered: 'changes are not delivered',
   unauthorized: 'API key rejected',
   unavailable: 'source unavailable',
   outdated: 'data is stale',

@@ -13,9 +13,18 @@ import { covering, notOffered } from './coverage.ts';
  *   another installation than before.
  * - `rewrite`: more values of a field were replaced than people usually do, and nobody has settled that.
  * - `restated`: rows of a closed month are not as they were.
+ * - `undelivered`: nothing is delivered any more to a receiver of changes, which is named in place of a resource.
  * - `outdated`: the last successful sync is too long ago.
  */
-export type IncidentKind = 'failed' | 'fuse' | 'rewrite' | 'restated' | 'unauthorized' | 'unavailable' | 'outdated';
+export type IncidentKind =
+  | 'failed'
+  | 'fuse'
+  | 'rewrite'
+  | 'restated'
+  | 'undelivered'
+  | 'unauthorized'
+  | 'unavailable'
+  | 'outdated';
 
 /** Something that is wrong now. */
 export interface Trouble {

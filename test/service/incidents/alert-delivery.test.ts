@@ -43,7 +43,9 @@ test('the log says why an alert could not be delivered, without the address', as
     const log = createLog({ level: 'warn', destination });
     const options = { database, sources: [], alertUrl, freshnessLimitMs: 60 * 60_000, hide: String, clock, log };
     await lookOnce(options, servedSource(database));
-    expect(lines).toEqual([expect.stringContaining('Cannot reach ALERT_WEBHOOK_URL: unexpected redirect') as string]);
+    expect(lines).toEqual([
+      expect.stringContaining('ALERT_WEBHOOK_URL: it answered HTTP 302, a redirect, which is not followed') as string,
+    ]);
     expect(lines[0]).not.toContain('hook-secret');
     await elsewhere.close();
   });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { SluiceError } from '../../../src/errors.ts';
+import { beginDelivery, resumeDelivery } from '../../../src/warehouse/ledgers/deliveries.ts';
 import { endRun, startRun } from '../../../src/warehouse/ledgers/runs.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
 
@@ -242,5 +243,29 @@ test('switching off a list ends its incidents and opens no new ones', async () =
     await run('sync', 'failed', new SluiceError('unauthorized', 'The key is refused.'), 'customers');
     await lookWithout();
     expect(titles()).toEqual([]);
+  });
+});
+
+test('a receiver that is paused is an incident until it is resumed, apart from those of other receivers', async () => {
+  await withMonitor(async ({ database: { kysely }, alerts, look }) => {
+    for (const name of ['crm', 'team']) {
+      await beginDelivery(kysely, { source: 'main', name }, { schema: 'warehouse', next: 1 });
+      await kysely
+        .updateTable('sluice.deliveries')
+        .set({ paused_at: '2026-01-15T10:00:00Z', reason: 'it answered HTTP 500' })
+        .where('name', '=', name)
+        .execute();
+      await look();
+    }
+    await resumeDelivery(kysely, { source: 'main', name: 'crm' });
+    await look();
+    const [first, ...others] = alerts.map(({ text }) => text);
+    expect(first).toBe(
+      'Sluice: changes are not delivered (main, crm)\nChanges are no longer delivered to the receiver crm: it answered HTTP 500.\nOnce it is in order: sluice notify resume crm',
+    );
+    expect(others.map(text => text.split('\n')[0])).toEqual([
+      'Sluice: changes are not delivered (main, team)',
+      'Resolved: changes are not delivered (main, crm)',
+    ]);
   });
 });

@@ -5,6 +5,7 @@ import { composeAlert } from '../../../src/service/incidents/incident-monitor.ts
 import { METRICS } from '../../../src/service/metrics/metrics.ts';
 import { INCIDENT_TITLES } from '../../../src/service/status/condition.ts';
 import { acquireSourceLock } from '../../../src/warehouse/database/source-lock.ts';
+import { beginDelivery } from '../../../src/warehouse/ledgers/deliveries.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { endRun, setRunWaiting, startRun } from '../../../src/warehouse/ledgers/runs.ts';
@@ -22,6 +23,7 @@ test('after a sync every metric is exported, labelled by source and resource, wi
     const engine = await openEngine(database, sandbox);
     sandbox.update('invoices', [...sandbox.rows('invoices')][0]?.id as number, { amount: 'a lot' });
     await serveOrders(engine, 'sync');
+    await beginDelivery(database.kysely, { source: 'main', name: 'crm' }, { schema: 'warehouse' });
     // The change of one customer has arrived after 90 seconds.
     await database.query(
       "update warehouse.customers set _synced_at = now() + interval '90 s', updated_at = now() where id = (select min(id) from warehouse.customers)",

@@ -1,0 +1,265 @@
+import { randomBytes } from 'node:crypto';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { RECEIVERS_FILE, writeReceivers } from '../../config/receivers-file.ts';
+import { SluiceError } from '../../errors.ts';
+import { didYouMean } from '../../nearest-name.ts';
+import { resumeReceiver } from '../../next-steps.ts';
+import { FORMS, isReceiverName, isReceiverUrl, parsePattern, type Receiver } from '../../receivers.ts';
+import { composeTest } from '../../service/notify/compose-message.ts';
+import { send } from '../../service/notify/deliver-next.ts';
+import { checkWanted } from '../../service/notify/find-changes.ts';
+import type { Database } from '../../warehouse/database/database.ts';
+import {
+  beginDelivery,
+  type Delivery,
+  listDeliveries,
+  removeDelivery,
+  resumeDelivery,
+} from '../../warehouse/ledgers/deliveries.ts';
+import { readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
+import { momentWithZone } from '../output/moments.ts';
+import { table } from '../output/table.ts';
+import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
+import { hiddenReceivers, secretsOf } from '../session/receivers.ts';
+import { type Cli, type ExitCode, newCommand, type Session, selectResources } from '../session/session.ts';
+import { isServiceRunning } from '../session/source-settings.ts';
+
+const EXAMPLES = `sluice notify add https://crm.example.com/sluice --on invoices.updated --where "after->>'status' = 'Paid'"
+sluice notify list
+sluice notify resume crm-example-com --from 4711`;
+const ADD_EXAMPLES = `sluice notify add https://crm.example.com/sluice --name crm
+sluice notify add https://crm.example.com/sluice --on invoices.updated --where "after->>'status' = 'Paid'"
+sluice notify add https://hooks.slack.com/services/.. --form slack --on customers.inserted --on invoices.deleted`;
+
+export function notifyCommand(cli: Cli): Command {
+  const add = newCommand('add', ADD_EXAMPLES)
+    .description('Deliver changes to an address from now on; prints the secret that signs them, once')
+    .argument('<url>', 'https:// address of the receiver')
+    .option('--name <name>', 'name for the other commands (default: after its host)')
+    .option(
+      '--on <list.kind...>',
+      'changes of these lists and kinds, such as invoices.updated or *.deleted (default: all)',
+    )
+    .option('--where <condition>', 'those for which this SQL over the columns of the view "changes" holds')
+    .addOption(new Option('--form <form>', 'events, or messages for a chat').choices(FORMS).default('standard'))
+    .option('--from <number>', 'from this change on (default: those that come)', parseNumber)
+    .option('--allow-private', 'the address may lie in a private network')
+    .action(cli.action({ source: false }, addReceiver));
+  const list = newCommand('list', 'sluice notify list\nsluice notify list --json')
+    .description('List the receivers, and how far each is')
+    .action(cli.action({ source: false }, listReceivers));
+  const remove = newCommand('remove', 'sluice notify remove crm')
+    .description('Deliver nothing more to a receiver')
+    .argument('<name>', 'the receiver')
+    .action(cli.action({ source: false }, removeReceiver));
+  const test = newCommand('test', 'sluice notify test crm')
+    .description('Send an event of the type "test"; exit with 1 if it is not accepted')
+    .argument('<name>', 'the receiver')
+    .action(cli.action({ source: false }, testReceiver));
+  const resume = newCommand('resume', 'sluice notify resume crm\nsluice notify resume crm --from 4711')
+    .description('Deliver again to a receiver that is paused or fails, or from another change on')
+    .argument('<name>', 'the receiver')
+    .option('--from <number>', 'from this change on, again if it was delivered (default: where it was)', parseNumber)
+    .action(cli.action({ source: false }, resumeDeliveries));
+  return [add, list, remove, test, resume].reduce((all, each) => all.addCommand(each), newCommand('notify', EXAMPLES));
+}
+
+interface AddOptions {
+  readonly name?: string;
+  readonly on?: readonly string[];
+  readonly where?: string;
+  readonly form: Receiver['form'];
+  readonly from?: number;
+  readonly allowPrivate?: boolean;
+}
+
+async function addReceiver(session: Session, url: string, options: AddOptions): Promise<0> {
+  const { terminal, settings, jobs, shell, signal } = session;
+  const { where, form, from, allowPrivate = false, on = ['*.*'] } = options;
+  const { name: source, schema } = settings.single;
+  const known = hiddenReceivers(session);
+  checkUrl(url, allowPrivate);
+  checkPatterns(jobs, on);
+  const name = checkName(options.name ?? freeName(url, known), known);
+  // Chats have no place for a signature: their address is the secret.
+  const secret = form === 'standard' ? `whsec_${randomBytes(32).toString('base64')}` : undefined;
+  const receiver: Receiver = { name, source, url, secret, on, where, form, allowPrivate };
+  terminal.hide(secretsOf(receiver));
+  const database = await openMigrated(session);
+  if (where !== undefined) {
+    const reader = await session.openReader();
+    if (reader.readerUrl === null)
+      throw new SluiceError('usage', '--where needs a login that may only read, because it is SQL.', {
+        next: 'Create one: sluice grant',
+      });
+    await checkWanted(reader, receiver, schema, signal);
+  }
+  const next = await checkStart(database, from, schema);
+  await removeDelivery(database.kysely, receiver);
+  await beginDelivery(database.kysely, receiver, { schema, next });
+  writeReceivers(shell.cwd, [...known, receiver]);
+  const running = await isServiceRunning(database, source);
+  terminal.show(
+    { name, source, host: new URL(url).host, on, where: where ?? null, form, secret: secret ?? null, running },
+    () =>
+      [
+        `Changes are delivered to ${name}, ${from === undefined ? 'from the next one on' : `from number ${from} on`}.`,
+        ...(secret === undefined ? [] : ['Its secret, which is not shown again:', `  ${secret}`]),
+        `To try it: sluice notify test ${name}`,
+        ...(running ? [] : ['The service delivers, and is not running. To start it: sluice start']),
+      ].join('\n'),
+  );
+  return 0;
+}
+
+function checkUrl(url: string, allowPrivate: boolean): void {
+  if (isReceiverUrl(url, allowPrivate)) return;
+  throw new SluiceError('usage', 'The address of a receiver is not valid (value hidden).', {
+    next: 'Expected: https://crm.example.com/sluice, without user and password (http:// only of this machine, with --allow-private).',
+  });
+}
+
+function checkPatterns(jobs: Session['jobs'], on: readonly string[]): void {
+  for (const text of on) {
+    const pattern = parsePattern(text);
+    if (pattern === null)
+      throw new SluiceError('usage', `--on ${text} is not valid.`, {
+        next: 'Expected: a list and inserted, updated, deleted or revived, each or *: invoices.updated, *.deleted.',
+      });
+    if (pattern.resource !== '*') selectResources(jobs, [pattern.resource]);
+  }
+}
+
+function checkName(name: string, known: readonly Receiver[]): string {
+  if (!isReceiverName(name))
+    throw new SluiceError('usage', `--name ${name} is not valid.`, {
+      next: 'Expected: a lower-case letter, then at most 39 letters, digits, _ and -, such as crm.',
+    });
+  if (known.some(each => each.name === name))
+    throw new SluiceError('usage', `There is a receiver ${name} already.`, {
+      next: `Give another with --name, or remove it first: sluice notify remove ${name}`,
+    });
+  return name;
+}
+
+/** `crm-example-com`, with a number where it is taken. */
+function freeName(url: string, known: readonly Receiver[]): string {
+  const host = new URL(url).hostname.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-|-$/g, '');
+  const name = (/^[a-z]/.test(host) ? host : `at-${host}`).slice(0, 36);
+  const isTaken = (text: string) => known.some(each => each.name === text);
+  for (let count = 1; ; count++) {
+    const free = count === 1 ? name : `${name}-${count}`;
+    if (!isTaken(free)) return free;
+  }
+}
+
+/** Kind `usage` for a change that is not kept any more, or that there is not yet. */
+async function checkStart(database: Database, from: number | undefined, schema: string): Promise<number | undefined> {
+  if (from === undefined) return undefined;
+  const numbers = await readNumbers(database, schema);
+  const why = whyNotFrom(numbers, from);
+  if (why !== null) throw new SluiceError('usage', why, { next: `The oldest: --from ${numbers.first}` });
+  return from;
+}
+
+async function listReceivers(session: Session): Promise<0> {
+  const { terminal, settings } = session;
+  const database = await session.openDatabase();
+  const known = await hasBookkeeping(session, database);
+  const deliveries = known ? await listDeliveries(database.kysely, settings.sources) : [];
+  const receivers = hiddenReceivers(session)
+    .filter(({ source }) => settings.sources.some(({ name }) => name === source))
+    .map(({ name, source, url, on, where = null, form, allowPrivate }) => {
+      const found = deliveries.find(each => each.name === name && each.source === source);
+      const host = new URL(url).host;
+      return { name, source, host, on, where, form, allowPrivate, state: stateOf(found), ...found };
+    });
+  terminal.show({ receivers }, () => {
+    if (receivers.length === 0) return 'There are no receivers. To add one: sluice notify add https://..';
+    const rows = receivers.map(({ name, host, on, behind = '', state, reason, retryAt }) => {
+      const again = retryAt ? [`again at ${momentWithZone(retryAt, 'UTC')}`] : [];
+      return [name, host, on.join(', '), behind, [state, ...(reason ? [reason] : []), ...again].join('; ')];
+    });
+    const paused = receivers.find(({ state }) => state === 'paused');
+    return [
+      table(terminal.colors, ['receiver', 'host', 'changes', 'behind', 'state'], rows, { right: [3] }),
+      ...(paused ? ['', `To go on: ${resumeReceiver(paused.name)}`] : []),
+    ].join('\n');
+  });
+  return 0;
+}
+
+function stateOf(delivery: Delivery | undefined): 'new' | 'paused' | 'failing' | 'delivering' {
+  if (delivery === undefined) return 'new';
+  if (delivery.pausedAt !== null) return 'paused';
+  return delivery.attempts > 0 ? 'failing' : 'delivering';
+}
+
+async function removeReceiver(session: Session, name: string): Promise<0> {
+  const { terminal, settings, shell } = session;
+  const known = hiddenReceivers(session);
+  const receiver = known.find(each => each.name === name);
+  const { kysely } = await openMigrated(session);
+  if (receiver)
+    writeReceivers(
+      shell.cwd,
+      known.filter(each => each !== receiver),
+    );
+  let isKnown = receiver !== undefined;
+  // One that was taken out of the file by hand may be paused, which is an incident.
+  for (const { name: source } of settings.sources)
+    if (receiver === undefined || receiver.source === source)
+      isKnown = (await removeDelivery(kysely, { source, name })) || isKnown;
+  if (!isKnown) findReceiver(known, name);
+  terminal.show({ removed: name }, () => `Nothing more is delivered to ${name}.`);
+  return 0;
+}
+
+async function testReceiver(session: Session, name: string): Promise<ExitCode> {
+  const { terminal, clock, signal } = session;
+  const receiver = findReceiver(hiddenReceivers(session), name);
+  const id = `${receiver.source}.${name}.test-${randomBytes(6).toString('hex')}`;
+  const body = composeTest(receiver.form, receiver.source);
+  const outcome = await send({ clock }, receiver, { id, body, signal });
+  const reason = outcome.isDelivered ? null : terminal.hidden(outcome.reason);
+  terminal.show({ name, delivered: outcome.isDelivered, reason }, () =>
+    reason === null ? `${name} has accepted a test.` : `${name} has not accepted a test: ${reason}.`,
+  );
+  return reason === null ? 0 : 1;
+}
+
+async function resumeDeliveries(session: Session, name: string, { from }: { readonly from?: number }): Promise<0> {
+  const { terminal, settings } = session;
+  const receiver = findReceiver(hiddenReceivers(session), name);
+  const source = settings.sources.find(each => each.name === receiver.source);
+  if (source === undefined)
+    throw new SluiceError(
+      'usage',
+      `The receiver ${name} is of the source ${receiver.source}, which is not among these.`,
+      {
+        next: `Sources: ${settings.sources.map(each => each.name).join(', ')}.`,
+      },
+    );
+  const { schema } = source;
+  const database = await openMigrated(session);
+  await beginDelivery(database.kysely, receiver, { schema });
+  const delivery = (await listDeliveries(database.kysely, [source])).find(each => each.name === name);
+  const next = (await checkStart(database, from ?? delivery?.next, schema)) ?? 1;
+  await resumeDelivery(database.kysely, receiver, from);
+  terminal.show({ name, next }, () => `Changes are delivered to ${name} from number ${next} on.`);
+  return 0;
+}
+
+function findReceiver(known: readonly Receiver[], name: string): Receiver {
+  const receiver = known.find(each => each.name === name);
+  if (receiver) return receiver;
+  const names = known.map(each => each.name);
+  throw new SluiceError('usage', `Unknown receiver "${name}"${didYouMean(name, names)}.`, {
+    next: names.length === 0 ? `${RECEIVERS_FILE} has none.` : `Receivers: ${names.join(', ')}.`,
+  });
+}
+
+function parseNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected the number of a change.');
+}
