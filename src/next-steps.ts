@@ -30,7 +30,6 @@ export const discard = (resource: string, source: string): string => `sluice res
 /** For the same installation at a new address. */
 export const acceptAddress = (source: string): string => `sluice sync${sourceOption(source)} --moved`;
 
-export const resumeReceiver = (name: string, from?: number): string =>
-  `sluice notify resume ${name}${from === undefined ? '' : ` --from ${from}`}`;
+export const resumeReceiver = (name: string): string => `sluice notify resume ${name}`;
 
 export const MIGRATE = 'sluice migrate';

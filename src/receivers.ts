@@ -1,5 +1,8 @@
 import { isLoopback } from './loopback.ts';
 
+/** Beside `.env`. It holds secrets, and the database none. */
+export const RECEIVERS_FILE = 'receivers.json';
+
 /** How a receiver takes changes: as events of Standard Webhooks, or as a message in a chat. */
 export const FORMS = ['standard', 'slack', 'teams'] as const;
 export type Form = (typeof FORMS)[number];

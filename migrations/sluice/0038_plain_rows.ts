@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { createIsSame } from '../create-is-same.ts';
 
 /**
  * Fields of `_extra` stand beside the columns, in child rows, too, so that one that becomes a column, or a list that becomes a table, is no change. A
@@ -19,31 +20,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       from own where stored is not null
     $$`.execute(db);
 
-  // What looks like a moment need not be one: '2026-01-15 RE-2026' names no time zone.
-  await sql`
-    create or replace function sluice.is_same(a jsonb, b jsonb) returns boolean language plpgsql immutable as $$
-    declare
-      x text := a #>> '{}';
-      y text := b #>> '{}';
-      kinds text := jsonb_typeof(a) || ' ' || jsonb_typeof(b);
-    begin
-      if coalesce(a, 'null') = coalesce(b, 'null') then return true; end if;
-      if kinds = 'object object' then
-        return not exists (select from (select jsonb_object_keys(a) union select jsonb_object_keys(b)) f(name)
-          where not sluice.is_same(a->f.name, b->f.name));
-      end if;
-      if kinds = 'array array' then
-        return jsonb_array_length(a) = jsonb_array_length(b)
-          and not exists (select from generate_series(0, jsonb_array_length(a) - 1) i where not sluice.is_same(a->i, b->i));
-      end if;
-      if x = y then return true; end if;
-      if kinds in ('number string', 'string number') and x ~ '^-?\\d+(\\.\\d+)?$' and y ~ '^-?\\d+(\\.\\d+)?$' then
-        return x::numeric = y::numeric;
-      end if;
-      if kinds = 'string string' and x ~ '^\\d{4}-\\d\\d-\\d\\d[T ].*([+-]\\d\\d:?\\d*|Z)$' and y ~ '^\\d{4}-\\d\\d-\\d\\d[T ].*([+-]\\d\\d:?\\d*|Z)$' then
-        return x::timestamptz = y::timestamptz;
-      end if;
-      return false;
-    exception when data_exception then return false;
-    end $$`.execute(db);
+  await createIsSame(db);
 }

@@ -2,12 +2,9 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf, SluiceError } from '../errors.ts';
-import { FORMS, isReceiverName, isReceiverUrl, parsePattern, type Receiver } from '../receivers.ts';
+import { FORMS, isReceiverName, isReceiverUrl, parsePattern, RECEIVERS_FILE, type Receiver } from '../receivers.ts';
 import { readSettingsFile } from './environment.ts';
 import { isRecord, plainText } from './resource-settings.ts';
-
-/** Beside `.env`. It holds secrets, and the database none. */
-export const RECEIVERS_FILE = 'receivers.json';
 
 const RECEIVER = z
   .strictObject({

@@ -1,13 +1,14 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
 import { moment } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
-import { changesQuery, type Numbers, readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
+import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { zoneNote } from '../output/moments.ts';
 import { ndjson } from '../output/query-formats.ts';
 import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
+import { parseChangeNumber, refuseFrom } from '../session/change-numbers.ts';
 import { type Cli, newCommand, openQueryLogin, type Session, selectResources } from '../session/session.ts';
 
 const EXAMPLES = `sluice changes                      the newest 20
@@ -15,6 +16,7 @@ sluice changes invoices --follow    those that come
 sluice changes --from 4711 --json   all from a number on, one JSON object a line
 sluice changes --where "kind = 'updated' and after->>'status' = 'Paid'"`;
 
+const COMMAND = 'sluice changes';
 const NEWEST = 20;
 const LOOK_EVERY_MS = SECOND;
 
@@ -27,7 +29,7 @@ interface Options {
 export function changesCommand(cli: Cli): Command {
   return newCommand('changes', EXAMPLES)
     .argument('[resource]', 'one list')
-    .option('--from <number>', `all from this number on (default: the newest ${NEWEST})`, parseNumber)
+    .option('--from <number>', `all from this number on (default: the newest ${NEWEST})`, parseChangeNumber)
     .option('--where <condition>', 'those for which this SQL over the columns of the view "changes" holds')
     .option('--follow', 'print more as they come')
     .action(cli.action({ source: false }, showChanges));
@@ -45,11 +47,7 @@ async function showChanges(session: Session, resource: string | undefined, optio
   const numbers = await readNumbers(database, schema);
   const { last } = numbers;
   const { from, where, follow = false } = options;
-  const refuse = (now: Numbers, next: number) => {
-    const why = whyNotFrom(now, next);
-    if (why !== null) throw new SluiceError('usage', why, { next: `The oldest: sluice changes --from ${now.first}` });
-  };
-  if (from !== undefined) refuse(numbers, from);
+  if (from !== undefined) refuseFrom(numbers, from, COMMAND);
   const format = terminal.json ? ndjson() : lines(timeZone);
   const print = async (between: Parameters<typeof changesQuery>[0]) => {
     const query = changesQuery({ ...between, resource, where, isText: !terminal.json });
@@ -69,7 +67,7 @@ async function showChanges(session: Session, resource: string | undefined, optio
     // Numbers follow the order of commits, so all up to the last can be seen.
     const now = await readNumbers(database, schema);
     const { last: to } = now;
-    refuse(now, next);
+    refuseFrom(now, next, COMMAND);
     if (to < next) continue;
     await print({ from: next, to });
     next = to + 1;
@@ -87,8 +85,3 @@ const lines = (timeZone: string): Format => ({
       .join(''),
   end: () => '',
 });
-
-function parseNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected the number of a change.');
-}

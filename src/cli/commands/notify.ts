@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { RECEIVERS_FILE, writeReceivers } from '../../config/receivers-file.ts';
+import { type Command, Option } from 'commander';
+import { writeReceivers } from '../../config/receivers-file.ts';
 import { SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import { resumeReceiver } from '../../next-steps.ts';
-import { FORMS, isReceiverName, isReceiverUrl, parsePattern, type Receiver } from '../../receivers.ts';
+import { FORMS, isReceiverName, isReceiverUrl, parsePattern, RECEIVERS_FILE, type Receiver } from '../../receivers.ts';
 import { composeTest } from '../../service/notify/compose-message.ts';
 import { send } from '../../service/notify/deliver-next.ts';
 import { checkWanted } from '../../service/notify/find-changes.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import {
   beginDelivery,
   type Delivery,
@@ -16,10 +15,11 @@ import {
   removeDelivery,
   resumeDelivery,
 } from '../../warehouse/ledgers/deliveries.ts';
-import { readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
+import { readNumbers } from '../../warehouse/reports/changes.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
+import { parseChangeNumber, refuseFrom } from '../session/change-numbers.ts';
 import { hiddenReceivers, secretsOf } from '../session/receivers.ts';
 import { type Cli, type ExitCode, newCommand, type Session, selectResources } from '../session/session.ts';
 import { isServiceRunning } from '../session/source-settings.ts';
@@ -42,7 +42,7 @@ export function notifyCommand(cli: Cli): Command {
     )
     .option('--where <condition>', 'those for which this SQL over the columns of the view "changes" holds')
     .addOption(new Option('--form <form>', 'events, or messages for a chat').choices(FORMS).default('standard'))
-    .option('--from <number>', 'from this change on (default: those that come)', parseNumber)
+    .option('--from <number>', 'from this change on (default: those that come)', parseChangeNumber)
     .option('--allow-private', 'the address may lie in a private network')
     .action(cli.action({ source: false }, addReceiver));
   const list = newCommand('list', 'sluice notify list\nsluice notify list --json')
@@ -59,7 +59,11 @@ export function notifyCommand(cli: Cli): Command {
   const resume = newCommand('resume', 'sluice notify resume crm\nsluice notify resume crm --from 4711')
     .description('Deliver again to a receiver that is paused or fails, or from another change on')
     .argument('<name>', 'the receiver')
-    .option('--from <number>', 'from this change on, again if it was delivered (default: where it was)', parseNumber)
+    .option(
+      '--from <number>',
+      'from this change on, again if it was delivered (default: where it was)',
+      parseChangeNumber,
+    )
     .action(cli.action({ source: false }, resumeDeliveries));
   return [add, list, remove, test, resume].reduce((all, each) => all.addCommand(each), newCommand('notify', EXAMPLES));
 }
@@ -94,9 +98,9 @@ async function addReceiver(session: Session, url: string, options: AddOptions): 
       });
     await checkWanted(reader, receiver, schema, signal);
   }
-  const next = await checkStart(database, from, schema);
+  if (from !== undefined) refuseFrom(await readNumbers(database, schema), from, 'sluice notify add <url>');
   await removeDelivery(database.kysely, receiver);
-  await beginDelivery(database.kysely, receiver, { schema, next });
+  await beginDelivery(database.kysely, receiver, { schema, next: from });
   writeReceivers(shell.cwd, [...known, receiver]);
   const running = await isServiceRunning(database, source);
   terminal.show(
@@ -151,15 +155,6 @@ function freeName(url: string, known: readonly Receiver[]): string {
     const free = count === 1 ? name : `${name}-${count}`;
     if (!isTaken(free)) return free;
   }
-}
-
-/** Kind `usage` for a change that is not kept any more, or that there is not yet. */
-async function checkStart(database: Database, from: number | undefined, schema: string): Promise<number | undefined> {
-  if (from === undefined) return undefined;
-  const numbers = await readNumbers(database, schema);
-  const why = whyNotFrom(numbers, from);
-  if (why !== null) throw new SluiceError('usage', why, { next: `The oldest: --from ${numbers.first}` });
-  return from;
 }
 
 async function listReceivers(session: Session): Promise<0> {
@@ -244,7 +239,8 @@ async function resumeDeliveries(session: Session, name: string, { from }: { read
   const database = await openMigrated(session);
   await beginDelivery(database.kysely, receiver, { schema });
   const delivery = (await listDeliveries(database.kysely, [source])).find(each => each.name === name);
-  const next = (await checkStart(database, from ?? delivery?.next, schema)) ?? 1;
+  const next = from ?? delivery?.next ?? 1;
+  refuseFrom(await readNumbers(database, schema), next, resumeReceiver(name));
   await resumeDelivery(database.kysely, receiver, from);
   terminal.show({ name, next }, () => `Changes are delivered to ${name} from number ${next} on.`);
   return 0;
@@ -257,9 +253,4 @@ function findReceiver(known: readonly Receiver[], name: string): Receiver {
   throw new SluiceError('usage', `Unknown receiver "${name}"${didYouMean(name, names)}.`, {
     next: names.length === 0 ? `${RECEIVERS_FILE} has none.` : `Receivers: ${names.join(', ')}.`,
   });
-}
-
-function parseNumber(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected the number of a change.');
 }

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { RECEIVERS_FILE } from '../../config/receivers-file.ts';
 import { embeddedStatus, removeEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
+import { RECEIVERS_FILE } from '../../receivers.ts';
 import { count, listed, plural } from '../../service/format.ts';
 import {
   connectedPrograms,

@@ -1,14 +1,12 @@
 import { type Clock, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
-import type { Receiver } from '../../receivers.ts';
+import { RECEIVERS_FILE, type Receiver } from '../../receivers.ts';
 import { beginDelivery } from '../../warehouse/ledgers/deliveries.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { type DeliveryOptions, deliverNext } from './deliver-next.ts';
 
 /** How often the file of the receivers and the newest numbers are looked at. */
 const LOOK_EVERY_MS = SECOND;
-/** No name of a receiver. */
-const FILE = 'receivers.json';
 
 /**
  * Delivers changes to all receivers of these sources until `signal` aborts, each in order, and none waiting for another. Every process does so;
@@ -27,7 +25,7 @@ export async function deliverChanges(
   const schemas = new Map(sources.map(({ name, schema }) => [name, schema]));
   const running = new Map<string, Promise<void>>();
   let receivers: readonly Receiver[] = [];
-  /** Of the file, and of receivers: looked for each second, and said once. */
+  /** Of receivers, by name, and of the file, whose is none: looked for each second, and said once. */
   const problems = new Map<string, string>();
   const report = (of: string, error: unknown, consequence: string) => {
     const reason = explain(error);
@@ -38,9 +36,9 @@ export async function deliverChanges(
   const read = () => {
     try {
       receivers = readReceivers();
-      problems.delete(FILE);
+      problems.delete(RECEIVERS_FILE);
     } catch (error) {
-      report(FILE, error, 'the receivers stay as they were');
+      report(RECEIVERS_FILE, error, 'the receivers stay as they were');
     }
   };
 

@@ -190,6 +190,15 @@ test('an undo is logged, and a row that comes back is told from a new one', asyn
   });
 });
 
+/** Resolves once so many sessions wait for a lock. */
+const areWaiting = (database: Database, count: number) =>
+  vi.waitFor(async () => {
+    const { rows } = await database.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    expect(rows).toHaveLength(count);
+  }, 30_000);
+
 test('values that are emptied beside a commit are logged as that commit left them', async () => {
   await withLists(async ({ database, sync, logged }) => {
     await sync();
@@ -211,12 +220,7 @@ test('values that are emptied beside a commit are logged as that commit left the
         }),
       );
       emptied.catch(() => undefined);
-      await vi.waitFor(async () => {
-        const waiting = await database.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        expect(waiting.rows).toHaveLength(1);
-      }, 30_000);
+      await areWaiting(database, 1);
       await sql`insert into sluice.change_numbers (schema, last) values ('warehouse', 0)
         on conflict (schema) do update set last = excluded.last`.execute(tx);
     });
@@ -385,20 +389,13 @@ test.each<{ what: string; work: (tx: Transaction, key: string) => Promise<unknow
       `insert into sluice.held (source, resource, field, key, since) values ('main', 'transactions', 'description', '${second?.id}', now())`,
     );
     const run = await runOfLast(database);
-    const areWaiting = (count: number) =>
-      vi.waitFor(async () => {
-        const { rows } = await database.query(
-          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        );
-        expect(rows).toHaveLength(count);
-      }, 30_000);
     const both: Promise<unknown>[] = [];
     await database.transaction(async tx => {
       await sql`update sluice.change_numbers set last = last where schema = 'warehouse'`.execute(tx);
       both.push(database.transaction(other => work(other, String(second?.id))));
-      await areWaiting(1);
+      await areWaiting(database, 1);
       both.push(undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [run], { dryRun: false }));
-      await areWaiting(2);
+      await areWaiting(database, 2);
     });
     expect((await Promise.allSettled(both)).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   });

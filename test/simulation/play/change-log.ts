@@ -46,9 +46,9 @@ export async function checkLog(
     gone.set(place, kind === 'deleted');
     if (!dates || !isTable(resource) || comesWithoutIds(resource, sandbox.variants)) continue;
     const isWithin = (at: number) => at >= Math.floor(earliest ?? Number.NEGATIVE_INFINITY) && at <= Math.ceil(seen);
-    // A row of which nobody knows since when it was there may have been there all along.
     // One that the date filter leaves out may have been there while all windows were read again.
     if (kind === 'inserted' && sandbox.variants.drafts === 'hidden' && isDraft(Number(key))) continue;
+    // A row of which nobody knows since when it was there may have been there all along.
     const times = [...(made.get(place) ?? []), ...(kind === 'inserted' ? [Number.NEGATIVE_INFINITY] : [])];
     if (!times.some(isWithin))
       problems.push(

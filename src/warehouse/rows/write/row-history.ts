@@ -33,8 +33,8 @@ export const keepVersions = (
     ${ended.number}`;
 
 /**
- * Keeps and logs rows that are about to be deleted; returns the keys of those that are stored. A missing row
- * was last there when its slice was: its own address, by which it may have been written since, may show deleted rows, too.
+ * Keeps and logs rows that are about to be deleted; returns the keys of those that are stored. A missing row was last there when a reading of its
+ * slice showed it: its own address, from which it may have been written since, may show deleted rows, too.
  */
 export async function copyToHistory(
   tx: Db,
