@@ -34,7 +34,7 @@ export interface Reading {
   readonly startedAt: string | null;
   /** A restart forgot what the pass under way had shown. */
   readonly forgot: boolean;
-  /** The key of the last row shown by this process. */
+  /** The key of the last row of a page that showed new ones; null before. */
   readonly last: string | null;
 }
 
@@ -48,6 +48,7 @@ export interface Position {
   /** The count has not moved so far. */
   readonly steady: boolean;
   readonly before: string | null;
+  readonly last: string | null;
 }
 
 export interface ReadingContext extends PageContext {
@@ -61,9 +62,9 @@ export interface ReadingContext extends PageContext {
 
 /** The end of a reading. */
 export interface Reached {
-  /** Rows from the start to the end; null where a restart forgot them. */
+  /** Rows from the start to the end; null where it is not known how many rows came before its last page. */
   readonly rows: number | null;
-  /** The key of the last row; empty where a restart forgot it. */
+  /** The key of the last row. */
   readonly last: string;
   /** The source's own count says so, too. */
   readonly counted: boolean;
@@ -115,7 +116,7 @@ export function startReading(
   }
   // Rows held back in an earlier pass were lost with the process that read them: the passes have to agree anew.
   const before = lacksIds ? null : stored.before;
-  const { page, totalPages, totalRecords, steady, limit, startedAt } = stored;
+  const { page, totalPages, totalRecords, steady, limit, startedAt, last } = stored;
   const seen = keySet(stored.keys);
   return {
     pager: startPager(rules, {
@@ -132,7 +133,7 @@ export function startReading(
     newest: newestOf(stored.keys, -1n),
     startedAt,
     forgot: stored.before !== null,
-    last: null,
+    last,
   };
 }
 
@@ -162,8 +163,8 @@ export function readPage(
     last: taken.news > 0 ? (page.last ?? null) : reading.last,
   };
   const { totalPages, totalRecords, steady } = taken.pager;
-  const { before, limit } = next;
-  const position = { page: page.page + 1, limit, startedAt, totalPages, totalRecords, steady, before };
+  const { before, limit, last } = next;
+  const position = { page: page.page + 1, limit, startedAt, totalPages, totalRecords, steady, before, last };
   switch (verdict.kind) {
     case 'more':
       return { reading: next, outcome: null, taken, position };
@@ -283,9 +284,8 @@ const newestOf = (keys: Iterable<string>, known: bigint): bigint => {
 
 function reachedBy({ pager: { seen, shown, repeated, totalPages, previous }, forgot, last }: Reading): Reached {
   // The passes agree, so that the one before showed as many. A row that came in between makes none of them shorter: one is repeated.
-  const rows = forgot ? seen.size : shown.size + repeated;
   return {
-    rows: last === null ? null : rows,
+    rows: forgot ? seen.size : shown.size + repeated,
     last: last ?? '',
     counted: totalPages !== null,
     pages: previous?.page ?? 1,

@@ -22,6 +22,8 @@ export interface ReadingState {
   readonly steady: boolean;
   /** Digest of the keys that the last pass over the pages showed, where another pass has to confirm it. */
   readonly before: string | null;
+  /** The key of the last row shown; null before a row was. */
+  readonly last: string | null;
 }
 
 /** Prefix of the name of a slice that is read only for a report. */
@@ -31,7 +33,7 @@ export const REPORT = 'report ';
 const WHOLE = 'whole';
 
 /** Keys are kept apart, in `sluice.seen_keys`, so that a commit writes only its own; `seen` is how many it must hold. */
-type StoredReading = Omit<ReadingState, 'keys' | 'steady'> & { readonly seen?: number; readonly steady?: boolean };
+type StoredReading = Omit<ReadingState, 'keys' | 'last'> & { readonly seen?: number; readonly last?: string | null };
 
 /** The durable position of one resource: its version, and the slices being read, keyed by the text that names them. */
 export interface Cursor {
@@ -79,11 +81,11 @@ export async function takeCursors(
   const cursors = new Map<string, Cursor>();
   for (const { resource, version, isLogged, readings: stored } of rows) {
     const readings: Record<string, ReadingState> = {};
-    for (const [slice, { seen: count, steady, ...position }] of Object.entries(stored)) {
+    for (const [slice, { seen: count, last, ...position }] of Object.entries(stored)) {
       const keys = seen.get(keyOf(resource, slice)) ?? [];
       // A crash of Postgres empties their table, which is not logged, and earlier versions stored less: such a reading begins again.
-      if (keys.length !== count || steady === undefined) continue;
-      readings[slice] = { ...position, steady, keys };
+      if (keys.length !== count || last === undefined) continue;
+      readings[slice] = { ...position, last, keys };
       seen.delete(keyOf(resource, slice));
     }
     cursors.set(resource, { version, isLogged, readings });

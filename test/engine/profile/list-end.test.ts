@@ -11,7 +11,7 @@ const rounds = fc.array(
     come: fc.integer({ min: 0, max: 4 }),
     leave: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 3 }),
     edit: fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { maxLength: 2 }),
-    /** A restart forgot what the reading had shown. */
+    /** How many rows came before the last page is not known. */
     forgets: fc.boolean(),
     /** The answer lost this row, as a faulty one does; two answers in a row never do. */
     loses: fc.option(fc.double({ min: 0, max: 0.999, noNaN: true }), { freq: 4 }),

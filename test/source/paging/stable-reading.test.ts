@@ -543,6 +543,21 @@ test('a reading that goes on after a restart in its second pass still tells how 
   expect(outcome).toEqual({ kind: 'complete', reached: { rows: 3, last: '3', counted: false, pages: 3 } });
 });
 
+test('a reading that goes on after a restart behind the last row still tells where the list ended', () => {
+  const context = { ...CONTEXT, fullPage: 2 };
+  const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 } as const;
+  const meta = { totalPages: 1, totalRecords: 2 };
+  const page = { page: 1, limit: 2, grantedAt: 'now', rows: 2, keys: ['5', '4'], meta, last: '4' };
+  const { position } = readPage(startReading(rules), page, context);
+  const restarted = startReading(rules, { ...(position as Position), keys: ['5', '4'] });
+  expect(pagesToRead(restarted)).toEqual([2]);
+  const behind = { page: 2, limit: 2, grantedAt: 'later', rows: 0, keys: [], meta, last: null };
+  expect(readPage(restarted, behind, context).outcome).toEqual({
+    kind: 'complete',
+    reached: { rows: 2, last: '4', counted: true, pages: 2 },
+  });
+});
+
 test('a counted list without an order is read again, though it shows a record with an id that cannot be stored', () => {
   const context = { ...CONTEXT, fullPage: 3, isIdOrdered: false };
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 3 });

@@ -62,7 +62,15 @@ export async function* readAllMonths(
     const position = { page: page - inARow, limit: 1 };
     yield {
       ...shown,
-      position: { ...position, startedAt, totalPages: null, totalRecords: null, steady: true, before: null },
+      position: {
+        ...position,
+        startedAt,
+        totalPages: null,
+        totalRecords: null,
+        steady: true,
+        before: null,
+        last: null,
+      },
     };
     // Once the first answer is committed, so is what was read of the other lists before it: transactions follow each other.
     facts ??= await known();
