@@ -14,6 +14,8 @@ group by c.id order by owed desc limit 5`,
   sum(amount) as owed, count(*) as invoices
 from invoices where status in ('Unpaid', 'Partially Paid')
 group by age order by min(due_date) desc`,
+    'Which invoices over 10,000 are overdue?': `select id, invoice_number, customer, due_date, days_overdue, amount, status
+from overdue_invoices where amount > 10000`,
     'What were income and expenses in each of the last six months?': `select to_char(date, 'YYYY-MM') as month,
   round(sum(amount) filter (where type = 'Income'), 2) as income,
   round(sum(amount) filter (where type = 'Expense'), 2) as expense
@@ -30,6 +32,14 @@ group by l.description order by revenue desc limit 5`,
 from invoices where _synced_at > now() - interval '1 day' order by _synced_at desc limit 100`,
     'What changed since yesterday, with before and after': `select number, seen_at, resource, key, kind, before, after
 from changes where seen_at > now() - interval '1 day' order by number desc limit 100`,
+    'What was paid this week?': `select distinct on (i.id) i.id, i.invoice_number, i.amount, c.kind, c.earliest, c.seen_at
+from changes c join invoices i on i.id::text = c.key
+where c.resource = 'invoices' and c.kind in ('updated', 'inserted') and c.after->>'status' = 'Paid'
+  and c.seen_at >= date_trunc('week', now()) and i.status = 'Paid'
+order by i.id, c.number desc`,
+    'What was edited in closed months, and when?': `select r.month, c.resource, c.key, c.kind, c.earliest, c.seen_at, c.before, c.after
+from restatements r join changes c on c.resource = r.resource and c.key = r.key and c.seen_at > r.sealed_at
+order by c.number desc limit 100`,
     'What was deleted at the source, and when?': `select resource, key, valid_to as deleted_at, row
 from row_history where ended_by = 'deleted' order by valid_to desc limit 100`,
     'Changes that each day brought': `select ended_at::date as day, sum(inserted) as new, sum(updated) as changed, sum(deleted) as deleted
