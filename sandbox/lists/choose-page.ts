@@ -21,7 +21,8 @@ export function choosePage(
   if (paging === 'capped') return firstRows(total, Number(variants.cap));
 
   const requested = positiveInteger(query.get('limit'), DEFAULT_LIMIT);
-  if (query.has('limit') && variants['limit-max'] !== 'ignored' && !isAccepted(requested, variants['limit-values']))
+  const ignoresLimit = variants['limit-max'].startsWith('ignored');
+  if (query.has('limit') && !ignoresLimit && !isAccepted(requested, variants['limit-values']))
     return { kind: 'invalid', errors: { limit: `The limit ${requested} is not supported` } };
   const limit = chooseLimit(requested, variants['limit-max']);
   if (typeof limit !== 'number') return { kind: 'invalid', errors: limit };
@@ -34,7 +35,7 @@ export function choosePage(
   if (page > last && variants['behind-end'] === 'first-page') page = 1;
   if (page > last && variants['past-end'] === '404') return { kind: 'not found' };
   if (page > last && variants['past-end'] === 'last-page') page = last;
-  const isHidden = variants['long-pages'] === 'empty' && requested > limit && variants['limit-max'] !== 'ignored';
+  const isHidden = variants['long-pages'] === 'empty' && requested > limit && !ignoresLimit;
   const from = isHidden ? total : Math.min(total, (page - 1) * limit);
   const counted = countRows(known === matching ? total : known, unfiltered, variants.totals);
   const pages = Math.max(1, Math.ceil(counted / limit));
@@ -85,8 +86,8 @@ function isAccepted(limit: number, values: Variants['limit-values']): boolean {
 }
 
 /** The effective limit, or the error message. */
-function chooseLimit(requested: number, style: Variants['limit-max']): number | Record<string, string> {
-  if (style === 'ignored') return DEFAULT_LIMIT;
+function chooseLimit(requested: number, style: string): number | Record<string, string> {
+  if (style.startsWith('ignored')) return Number(style.split('-')[1] ?? DEFAULT_LIMIT);
   if (style === 'honoured') return requested;
   const [maximum, rejects] = style.split('-') as [string, string | undefined];
   if (rejects === undefined) return Math.min(requested, Number(maximum));

@@ -1,4 +1,5 @@
 import { SluiceError } from '../../src/errors.ts';
+import type { Point } from '../variants/point.ts';
 import { variantPoints } from '../variants/variant-points.ts';
 import { type Variants, variantNames } from '../variants/variants.ts';
 import { splitNameValues } from './name-values.ts';
@@ -11,9 +12,9 @@ export function parseVariants(text: string): Partial<Variants> {
     if (known === undefined) {
       throw new SluiceError('usage', `Unknown variant "${name}".`, { next: `Variants: ${variantNames.join(', ')}.` });
     }
-    const values = Object.keys(variantPoints[known].values);
-    const isNumber = known === 'most-rows' && /^[1-9]\d{0,8}$/.test(value);
-    if (!values.includes(value) && !isNumber) {
+    const { values: described, also }: Point<string> = variantPoints[known];
+    const values = Object.keys(described);
+    if (!values.includes(value) && !also?.test(value)) {
       throw new SluiceError('usage', `Unknown value "${value}" for variant "${name}".`, {
         next: `Values of ${name}: ${values.join(', ')}.`,
       });

@@ -3,6 +3,8 @@ import { point } from './point.ts';
 import { requestLimitPoints } from './request-limit-points.ts';
 import { rowPoints } from './row-points.ts';
 
+const NUMBER = /^[1-9]\d{0,8}$/;
+
 /**
  * Every point that the API document leaves open, and how services of this kind are known to behave.
  * Simulated seeds choose in the order of the points.
@@ -20,9 +22,10 @@ export const variantPoints = {
     'meta',
   ),
   cap: point(
-    'The maximum number of rows of a capped list.',
+    'The maximum number of rows of a capped list; any whole number.',
     { '100': '100 rows', '500': '500 rows', '1000': '1000 rows' },
     '500',
+    NUMBER,
   ),
   'past-end': point(
     'The response for a page past the end.',
@@ -39,7 +42,7 @@ export const variantPoints = {
     'past-end',
   ),
   'limit-max': point(
-    'How a large `limit` is treated.',
+    'How a large `limit` is treated; 100, 20 and 1000 stand for any whole number, as in `250`, `250-reject` and `ignored-25`.',
     {
       '100': 'clamped to 100',
       '1000': 'clamped to 1000',
@@ -49,6 +52,7 @@ export const variantPoints = {
       ignored: 'ignored: always 20 rows',
     },
     '100',
+    /^([1-9]\d{0,8}(-reject)?|ignored-[1-9]\d{0,8})$/,
   ),
   order: point(
     'The order of every list.',
@@ -253,6 +257,7 @@ export const variantPoints = {
       '2000': 'the first 2000',
     },
     'all',
+    NUMBER,
   ),
   'most-rows-of': point(
     'The questions to which `most-rows` applies.',

@@ -18,6 +18,7 @@ import { REGRESSIONS } from './suite/regressions.ts';
  * `--questions`: people ask for answers of now after every other action of every seed.
  * `--put-back`: the clock of the database is put back during every action.
  * `--bad-days`: the source answers wrongly during every action but the first.
+ * `--lengths`: pages and cut-off lists have lengths that nobody expects.
  * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
  * pairs of variants. `--regressions`: the seeds that once failed.
  */
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     questions: { type: 'boolean', default: false },
     'put-back': { type: 'boolean', default: false },
     'bad-days': { type: 'boolean', default: false },
+    lengths: { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
     pairs: { type: 'string' },
     regressions: { type: 'boolean', default: false },
@@ -47,6 +49,7 @@ const given: Given = {
   ...(values.questions ? { questions: true } : {}),
   ...(values['put-back'] ? { putBack: true } : {}),
   ...(values['bad-days'] ? { badDays: true } : {}),
+  ...(values.lengths ? { lengths: true } : {}),
   ...(values['page-size'] ? { pageSize: values['page-size'] === 'auto' ? 'auto' : Number(values['page-size']) } : {}),
   ...(values.others ? { others: othersOf(values.others) } : {}),
   ...(values.faults ? { faults: faultOf(values.faults) } : {}),
@@ -103,7 +106,7 @@ async function playSeeds(): Promise<void> {
     if (values.trace) process.stdout.write(`${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`);
     if (result.problems.length === 0) continue;
     failed.push(seed);
-    process.stdout.write(`seed ${seed}: ${replay(seed, play.given)}\n  ${JSON.stringify(result.plan.variants)}\n`);
+    process.stdout.write(`seed ${seed}: ${replay(seed, play.given)}\n  ${JSON.stringify(result.plan.played)}\n`);
     for (const problem of result.problems.slice(0, 12)) process.stdout.write(`  ${problem.replaceAll('\n', '\n  ')}\n`);
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { type Body, idsOf, openForTest, request, requestAll } from '../test-client.ts';
 
@@ -69,8 +70,11 @@ describe('paging', () => {
     ['honoured', 1000, 600],
     ['ignored', 1000, 20],
     ['ignored', 5, 20],
+    ['137', 1000, 137],
+    ['37-reject', 38, 400],
+    ['ignored-25', 1000, 25],
   ] as const)('limit-max=%s, limit %i: %i', async ([style, limit, expected]) => {
-    const sandbox = await openWith({ 'limit-max': style });
+    const sandbox = await openWith(parseVariants(`limit-max=${style}`));
     const { status, body } = await request(sandbox, `/api/v2/invoices?limit=${limit}`);
     if (expected === 400) expect([status, Object.keys(body.errors)]).toEqual([400, ['limit']]);
     else expect(body.data).toHaveLength(expected);

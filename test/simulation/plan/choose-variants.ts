@@ -277,6 +277,27 @@ export function chooseVariants(
   }
 }
 
+/**
+ * The same with lengths that nobody expects: rows of a page that the source shows at most, or always, and of a list that is cut off. What
+ * the others exclude for pages of 20 rows holds for up to 40.
+ */
+export function withOddLengths(seed: number, variants: Partial<Variants>): Partial<Variants> {
+  const random = createRandom(mix(seed, 0x1e46));
+  const small = random.int(11, 40);
+  const usual = random.int(41, 160);
+  const large = random.int(161, 1100);
+  const most: Readonly<Record<Variants['limit-max'], string>> = {
+    ignored: `ignored-${small}`,
+    '20-reject': `${small}-reject`,
+    '100': `${usual}`,
+    '100-reject': `${usual}-reject`,
+    '1000': `${large}`,
+    honoured: 'honoured',
+  };
+  const lengths = { 'limit-max': most[variants['limit-max'] ?? '100'], cap: `${random.int(60, 600)}` };
+  return { ...variants, ...(lengths as Partial<Variants>) };
+}
+
 /** Every value of every point by itself, except the expected ones. */
 export function alone(): Partial<Variants>[] {
   return Object.entries(variantPoints).flatMap(([name, { values, likely }]) =>

@@ -6,7 +6,7 @@ import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import { ALL, MAIN, type TestResource } from '../../support/resources.ts';
 import { chooseBadDay } from './choose-bad-day.ts';
-import { chooseVariants, isHonest } from './choose-variants.ts';
+import { chooseVariants, isHonest, withOddLengths } from './choose-variants.ts';
 
 export interface Given {
   readonly variants?: Partial<Variants>;
@@ -25,6 +25,8 @@ export interface Given {
   readonly sequential?: boolean;
   /** People ask for answers of now after every other action. Default: in half of the seeds. */
   readonly questions?: boolean;
+  /** Pages and cut-off lists have lengths that nobody expects. */
+  readonly lengths?: boolean;
 }
 
 /** How a process ends early. */
@@ -68,6 +70,8 @@ export interface Plan {
   readonly counts: Counts;
   readonly others: readonly TestResource[];
   readonly variants: Partial<Variants>;
+  /** The same as the source plays them. */
+  readonly played: Partial<Variants>;
   readonly limit: number;
   readonly windowMs: number;
   readonly concurrency: number;
@@ -123,6 +127,7 @@ export function planOf(seed: number, given: Given = {}): Plan {
     counts,
     others,
     variants,
+    played: given.lengths ? withOddLengths(seed, variants) : variants,
     limit,
     windowMs,
     concurrency: given.sequential ? 1 : concurrency,
@@ -240,7 +245,10 @@ function crashOf(random: Random): Crash {
 }
 
 /** The command that replays a seed. */
-export function replay(seed: number, { variants, only, faults, pageSize, others, putBack, badDays }: Given): string {
+export function replay(
+  seed: number,
+  { variants, only, faults, pageSize, others, putBack, badDays, lengths }: Given,
+): string {
   const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const flags = [
     points.length > 0 ? `--variant ${points.join(',')}` : '',
@@ -250,6 +258,7 @@ export function replay(seed: number, { variants, only, faults, pageSize, others,
     others ? `--others ${others.join(',') || 'none'}` : '',
     putBack ? '--put-back' : '',
     badDays ? '--bad-days' : '',
+    lengths ? '--lengths' : '',
   ];
   return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
 }
@@ -258,8 +267,9 @@ export function replay(seed: number, { variants, only, faults, pageSize, others,
 export const faultOf = ({ variants }: Plan) => (variants.fault === 'none' ? undefined : variants.fault);
 
 /** Rows that the source shows in one answer, at least. */
-export function rowsPerRequest({ variants, pageSize }: Plan): number {
-  const most = variants['limit-max'] === 'ignored' || variants['limit-max'] === '20-reject' ? 20 : 100;
+export function rowsPerRequest({ variants, played, pageSize }: Plan): number {
+  const said = Number(played['limit-max']?.match(/\d+/)?.[0] ?? (played['limit-max'] === 'ignored' ? 20 : 100));
+  const most = Math.min(said, 100);
   const asked = pageSize === 'auto' ? most : Math.min(pageSize, most);
   // Half of the rows are taken out of pages.
   return variants.pages === 'thinned' ? asked / 2 : asked;

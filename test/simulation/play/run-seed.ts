@@ -65,7 +65,7 @@ export async function runSeed(
       rateLimit: plan.limit,
       rateWindowMs: plan.windowMs,
       clock,
-      variants: plan.variants,
+      variants: plan.played,
       logRequests: 10_000,
     });
     const faults = [faultOf(plan), ...plan.actions.flatMap(action => action.faults.map(({ fault }) => fault))];
