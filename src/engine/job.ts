@@ -213,6 +213,10 @@ export function columnTypeOf(schema: object): string | undefined {
   return read && COLUMN_TYPES.get(read);
 }
 
+/** A file in `lists/` declares the list itself, not only more of its fields. */
+export const isFromFile = ({ record, children, key, tolerated }: Job): boolean =>
+  Object.keys(record.shape).every(field => field === key || field in children || tolerated.includes(field));
+
 /** The field that holds the whole row, if there is one. */
 export const wholeRowOf = (job: Job): string | undefined =>
   Object.entries(job.record.shape).find(([, schema]) => schema === WHOLE_ROW)?.[0];

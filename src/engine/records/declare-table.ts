@@ -10,7 +10,7 @@ import type {
   DeclaredMask,
   DeclaredTable,
 } from '../../warehouse/database/declared-table.ts';
-import { childShape, columnTypeOf, type Job, type Mask } from '../job.ts';
+import { childShape, columnTypeOf, isFromFile, type Job, type Mask } from '../job.ts';
 import { createMask } from './mask-fields.ts';
 import { createRecordParser } from './parse-record.ts';
 
@@ -56,6 +56,7 @@ export function declareTable(name: string, job: Job): DeclaredTable {
   return {
     name,
     file: fileOf(name, job),
+    isFromFile: isFromFile(job),
     comment: job.description,
     keyField,
     key: [key.name],

@@ -5,7 +5,7 @@ import { BadValue } from '../../source/answers/values.ts';
 import type { BadRecord } from '../../warehouse/rows/quarantine.ts';
 import type { ChildRow } from '../../warehouse/rows/write/child-rows.ts';
 import type { Row } from '../../warehouse/rows/write/row.ts';
-import { childShape, columnTypeOf, fieldAt, type Job, wholeRowOf } from '../job.ts';
+import { childShape, columnTypeOf, fieldAt, isFromFile, type Job, wholeRowOf } from '../job.ts';
 import { jsonText, uncleanIn, wholeJson } from '../storable-text.ts';
 import { compileRecord, type ReadRecord } from './compile-record.ts';
 import { createMask } from './mask-fields.ts';
@@ -27,8 +27,9 @@ export type RecordParser = (
 ) => Parsed;
 
 /**
- * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field
- * gets `#` and a hash of its declared values; the reading tells equals apart by an ordinal. What must not be stored is dropped or hashed first.
+ * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field gets `#` and
+ * a hash of its declared values, without fields that a file adds to the list; the reading tells equals apart by an ordinal. What must not be
+ * stored is dropped or hashed first.
  */
 export function createRecordParser(job: Job, options: { hashed: boolean; contentKeyed: boolean }): RecordParser {
   const whole = wholeRowOf(job);
@@ -42,6 +43,7 @@ export function createRecordParser(job: Job, options: { hashed: boolean; content
   const mask = createMask(job);
   // Changes whenever the record's fields do, so that rows stored under an older declaration are compared as different.
   const tolerated = new Set(job.tolerated);
+  const added = isFromFile(job) ? NONE : tolerated;
   const version = [...known, ...job.tolerated.map(path => `${path} ${columnTypeOf(fieldAt(job, path) as object)}`)]
     .sort()
     .join();
@@ -59,7 +61,7 @@ export function createRecordParser(job: Job, options: { hashed: boolean; content
     if ('reasons' in fitting) return { bad: badRecord(job, raw, fitting.reasons) };
     const { values } = fitting;
     for (const path of unfit) if (!path.includes('.')) values[path] = null;
-    const key = values[job.key] ?? (options.contentKeyed ? `#${digestOf(sorted(values))}` : null);
+    const key = values[job.key] ?? (options.contentKeyed ? `#${digestOf(sorted(values, added))}` : null);
     if (key === null) return { bad: badRecord(job, raw, { [job.key]: 'a row needs it' }) };
 
     const lists: Record<string, ChildRow[]> = {};
@@ -120,8 +122,9 @@ function withLists(
 
 const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value)).slice(0, 32);
 
-const sorted = (values: Record<string, string | null>) =>
+const sorted = (values: Record<string, string | null>, without: ReadonlySet<string>) =>
   Object.keys(values)
+    .filter(name => !without.has(name))
     .sort()
     .map(name => [name, values[name]]);
 

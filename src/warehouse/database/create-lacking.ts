@@ -5,7 +5,7 @@ import type { Declared, DeclaredTable } from './declared-table.ts';
 import { fillFromExtra } from './fill-from-extra.ts';
 import type { Lacking, LackingTable } from './find-lacking.ts';
 import { forgetList } from './forget-list.ts';
-import { type MaskedRows, maskStored, recordMasks } from './mask-stored.ts';
+import { type MaskedRows, maskStored, recordMasks, refuseContentKeys } from './mask-stored.ts';
 import { putBack } from './put-back.ts';
 
 /**
@@ -21,6 +21,9 @@ export async function createLacking(
   const unread = new Map<string, number>();
   const masked: MaskedRows[] = [];
   for (const { list, tables, view, masks, unmasked } of lacking) {
+    const changed = tables.find(({ table, absent }) => table === list && !absent);
+    if (list.isFromFile && changed && changed.columns.length + changed.undeclared.length > 0)
+      await refuseContentKeys(db, schema, list, 'change');
     const isPutBack = tables.some(({ undeclared }) => undeclared.length > 0);
     if (isPutBack) await putBack(db, list, tables);
     for (const table of tables) await create(db, table);

@@ -2,6 +2,8 @@
 export interface DeclaredTable extends Declared {
   /** The record's own key field. */
   readonly keyField: string;
+  /** A file in `lists/` declares the list itself. */
+  readonly isFromFile: boolean;
   readonly children: readonly DeclaredChild[];
   /** Earlier versions of changed rows are kept. */
   readonly history: boolean;

@@ -29,7 +29,7 @@ export async function maskStored(
   { masks, unmasked }: Change,
 ): Promise<MaskedRows> {
   if ([...masks, ...unmasked].some(({ field }) => list.columns.some(({ name }) => name === field)))
-    await refuseContentKeys(db, schema, list);
+    await refuseContentKeys(db, schema, list, 'be masked');
   const hashed = await hashedBefore(db, schema, list);
   const applied: DeclaredMask[] = [...masks, ...unmasked.filter(({ rule }) => rule === 'hash')].map(mask =>
     hashed.includes(mask.field) ? { ...mask, rule: 'never' } : mask,
@@ -105,15 +105,20 @@ export async function recordMasks(
 }
 
 /** Their keys would be others. */
-async function refuseContentKeys(db: Db, schema: string, { name, key }: DeclaredTable): Promise<void> {
+export async function refuseContentKeys(
+  db: Db,
+  schema: string,
+  { name, key }: DeclaredTable,
+  change: 'be masked' | 'change',
+): Promise<void> {
   if (!key.includes('_key')) return;
   const { rows } = await sql`select from ${sql.id(name)} where _key like '#%' limit 1`.execute(db);
   if (rows.length === 0) return;
   throw new SluiceError(
     'configuration',
-    `Fields of ${schema}.${name} are to be masked, but some of its rows have no id and are told apart by what they hold.`,
+    `Fields of ${schema}.${name} are to ${change}, but some of its rows have no id and are told apart by what they hold.`,
     {
-      next: `Read them anew: without the setting, run "sluice reset ${name}", then set it again. Nothing was changed.`,
+      next: `Read them anew: undo the change, run "sluice reset ${name}", then make it again. Nothing was changed.`,
     },
   );
 }

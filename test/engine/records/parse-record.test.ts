@@ -197,6 +197,19 @@ test('in a table keyed by content, a row without a key is keyed by its declared 
   expect(keyOf({ id: 7, name: 'x', price: '1.50', sent: '2026-01-15' })).toBe('7');
 });
 
+test('a field that a file adds gives no row another key; all fields of a list of a file count', () => {
+  const keyOf = (fields: readonly string[]) => {
+    const keyless = createRecordParser({ ...job, tolerated: fields }, { hashed: true, contentKeyed: true });
+    const parsed = keyless({ name: 'x', price: '1.50', sent: '2026-01-15', seen_at: null }, readAt);
+    return 'row' in parsed ? parsed.row.key : undefined;
+  };
+  const { price: _, ...fewer } = job.record.shape;
+  const before = createRecordParser({ ...job, record: z.object(fewer) }, { hashed: true, contentKeyed: true });
+  const parsed = before({ name: 'x', price: '1.50', sent: '2026-01-15', seen_at: null }, readAt);
+  expect(parsed).toMatchObject({ row: { key: keyOf(['price', 'parts.weight']) } });
+  expect(keyOf(['price', 'name', 'sent', 'seen_at'])).toBe(keyOf([]));
+});
+
 test('where a tolerated value does not fit, it stays in _extra, and its row is stored', () => {
   const fields = ['price', 'parts.weight'];
   const tolerant = createRecordParser({ ...job, tolerated: fields }, { hashed: true, contentKeyed: false });

@@ -441,6 +441,26 @@ test('what no file declares any more is put back only where that was asked for',
   });
 });
 
+test('the fields of a list of a file change only where no row is told apart by them', async () => {
+  await withDatabase(async database => {
+    const own = (more: z.ZodRawShape) => {
+      const record = z.object({ id: integer(), name: text(), ...more });
+      return job({}, { record, listFile: 'lists/leads.json', tolerated: ['name', ...Object.keys(more)] });
+    };
+    await migrate(optionsFor(database, { leads: own({}) }));
+    await store(database, '#00-1', { note: 'x' });
+    const wider = optionsFor(database, { leads: own({ note: text() }) });
+    await expect(migrate(wider)).rejects.toMatchObject({
+      kind: 'configuration',
+      message:
+        'Fields of warehouse.leads are to change, but some of its rows have no id and are told apart by what they hold.',
+      next: expect.stringContaining('sluice reset leads'),
+    });
+    await database.query(`update warehouse.leads set _key = '7'`);
+    expect(await migrate(wider)).toEqual(['warehouse/leads.note']);
+  });
+});
+
 test('earlier versions keep what is put back, and a closed month keeps what it reads', async () => {
   await withDatabase(async database => {
     const optionsOf = (leads: Job) => optionsFor(database, { leads }, { putsBack: true });
