@@ -4,25 +4,38 @@ import { parseArgs } from 'node:util';
 import { SECOND } from '../../src/clock.ts';
 
 /**
- * `npm run test:crash -- [--kills 50] [--seed 1]`: real processes, Sluice's and the Postgres server's, killed at random moments
- * while the source changes, and in the end compared with it row by row. The seed decides the source, its changes, the commands
+ * `npm run test:crash -- [--receivers] [--kills 50] [--seed 1]`: real processes, Sluice's and the Postgres server's, killed at random
+ * moments while the source changes, and in the end compared with it row by row. The seed decides the source, its changes, the commands
  * and after how many requests they are hit; how far each process is by then is the machine's.
+ *
+ * With `--receivers`, the service and programs that changes are delivered to are killed, too; in the end, the log of changes and what was
+ * delivered are compared with the tables, and it tells how long deliveries took.
  */
 const { values } = parseArgs({
-  options: { kills: { type: 'string', default: '50' }, seed: { type: 'string', default: '1' } },
+  options: {
+    receivers: { type: 'boolean', default: false },
+    kills: { type: 'string', default: '50' },
+    seed: { type: 'string', default: '1' },
+  },
 });
 const kills = wholeNumber('--kills', values.kills);
 const seed = wholeNumber('--seed', values.seed);
-const replay = `npm run test:crash -- --kills ${kills} --seed ${seed}`;
+const replay = `npm run test:crash -- ${values.receivers ? '--receivers ' : ''}--kills ${kills} --seed ${seed}`;
 const begun = performance.now();
 
 process.stdout.write(`${kills} kills, seed ${seed}\n`);
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const vitest = ['node_modules/vitest/vitest.mjs', 'run', 'test/processes/kills.test.ts', '--disable-console-intercept'];
+const suite = values.receivers ? 'delivery-kills.long' : 'kills';
+const vitest = [
+  'node_modules/vitest/vitest.mjs',
+  'run',
+  `test/processes/${suite}.test.ts`,
+  '--disable-console-intercept',
+];
 spawn(process.execPath, vitest, {
   cwd: root,
   stdio: 'inherit',
-  env: { ...process.env, KILLS: String(kills), SEED: String(seed) },
+  env: { ...process.env, SLUICE_TESTS: 'all', KILLS: String(kills), SEED: String(seed) },
 }).on('close', code => {
   const seconds = ((performance.now() - begun) / SECOND).toFixed(0);
   process.stdout.write(

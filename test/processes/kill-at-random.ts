@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { createRandom, mix, type Random } from '../../sandbox/data/random.ts';
-import { openSandbox, type Sandbox } from '../../sandbox/sandbox.ts';
-import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
+import type { Sandbox } from '../../sandbox/sandbox.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
-import { begin, KEY, run, until } from '../cli/run-command.ts';
+import { begin, run, until } from '../cli/run-command.ts';
 import { createWatch, recordDeletions } from '../simulation/play/watch.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';
-import { openWarehouse, withDataDir } from './own-server.ts';
+import { CONCURRENCY, killPostgres, NOTHING_UNENDED, unended, withKillable } from './killable.ts';
+import { openWarehouse } from './own-server.ts';
 
 export interface Killed {
   readonly sluice: number;
@@ -18,7 +18,6 @@ export interface Killed {
   readonly requests: number;
 }
 
-const CONCURRENCY = 4;
 /** Then another source and an empty warehouse, so that first syncs are hit as often as what follows them. */
 const KILLS_PER_WAREHOUSE = 20;
 
@@ -55,69 +54,44 @@ export async function killAtRandom(options: {
 
 async function killInOneWarehouse(kills: number, seed: number): Promise<Killed> {
   const random = createRandom(seed);
-  const sandbox = await openSandbox({
-    size: { customers: 600, invoices: 2500, transactions: 4000 },
-    seed,
-    apiKey: KEY,
-    rateLimit: 0,
-    latencyMs: 20,
-    today: '2026-03-15',
-  });
   const killed = { sluice: 0, postgres: 0, lost: 0, requests: 0 };
-  try {
-    await withDataDir(async dataDir => {
-      const env = {
-        SOURCE_URL: sandbox.url,
-        SOURCE_API_KEY: KEY,
-        SOURCE_CONCURRENCY: String(CONCURRENCY),
-        SOURCE_RATE_LIMIT: '100000',
-        // Rows come and go within seconds, and the sandbox answers with its latest state.
-        SOURCE_LAG_SECONDS: '0',
-        SLUICE_DATA_DIR: dataDir,
-      };
-      // What was begun and is to be ended at the end, by the words of its command.
-      const begun = new Map([[SYNC.join(' '), SYNC]]);
-      const looks = createLooks(sandbox, dataDir);
-      let readOnce = false;
-      for (let kill = 0; kill < kills; kill++) {
-        const args = readOnce || random.chance(0.15) ? random.pick(LATER) : SYNC;
-        begun.set(args.join(' '), args);
-        const { victim, over } = await killOne({ args, env, dataDir, sandbox, random });
-        if (victim !== null) killed[victim]++;
-        if (over && args === SYNC) readOnce = true;
-        // Most often the next command has to start the server; now and then a look does.
-        if (random.chance(0.4)) await looks.look(`after kill ${kill + 1}`, killed.sluice + killed.postgres);
-        sandbox.changeRandom(random.int(0, 12));
-      }
-      expect(killed.sluice + killed.postgres).toBeGreaterThan(kills / 2);
+  const size = { customers: 600, invoices: 2500, transactions: 4000 };
+  await withKillable({ size, seed, latencyMs: 20 }, async ({ sandbox, dataDir, env }) => {
+    // What was begun and is to be ended at the end, by the words of its command.
+    const begun = new Map([[SYNC.join(' '), SYNC]]);
+    const looks = createLooks(sandbox, dataDir);
+    let readOnce = false;
+    for (let kill = 0; kill < kills; kill++) {
+      const args = readOnce || random.chance(0.15) ? random.pick(LATER) : SYNC;
+      begun.set(args.join(' '), args);
+      const { victim, over } = await killOne({ args, env, dataDir, sandbox, random });
+      if (victim !== null) killed[victim]++;
+      if (over && args === SYNC) readOnce = true;
+      // Most often the next command has to start the server; now and then a look does.
+      if (random.chance(0.4)) await looks.look(`after kill ${kill + 1}`, killed.sluice + killed.postgres);
+      sandbox.changeRandom(random.int(0, 12));
+    }
+    expect(killed.sluice + killed.postgres).toBeGreaterThan(kills / 2);
 
-      // What was interrupted is gone on with; who asks again wants the changes since, too.
-      for (const args of [...begun.values(), SYNC, SYNC]) {
-        const ended = await run([...args, '--json'], { env });
-        expect([args, ended.code, ended.stderr, ended.stdout]).toEqual([
-          args,
-          0,
-          expect.any(String),
-          expect.any(String),
-        ]);
-        for (const { state } of ended.json().resources) expect(state).toBe('done');
-      }
-      killed.lost = await looks.look('at the end', killed.sluice + killed.postgres);
-      const { database, close } = await openWarehouse(dataDir);
-      expect(await differences(database, sandbox)).toEqual([]);
-      expect(await counts(database)).toEqual(countsOf(sandbox));
-      expect(await unended(database)).toEqual([{ runs: 0, orders: 0, missing: 0, quarantine: 0 }]);
+    // What was interrupted is gone on with; who asks again wants the changes since, too.
+    for (const args of [...begun.values(), SYNC, SYNC]) {
+      const ended = await run([...args, '--json'], { env });
+      expect([args, ended.code, ended.stderr, ended.stdout]).toEqual([args, 0, expect.any(String), expect.any(String)]);
+      for (const { state } of ended.json().resources) expect(state).toBe('done');
+    }
+    killed.lost = await looks.look('at the end', killed.sluice + killed.postgres);
+    const { database, close } = await openWarehouse(dataDir);
+    expect(await differences(database, sandbox)).toEqual([]);
+    expect(await counts(database)).toEqual(countsOf(sandbox));
+    expect(await unended(database)).toEqual(NOTHING_UNENDED);
 
-      const before = await versions(database);
-      const further = await run(SYNC, { env });
-      expect([further.code, further.stderr]).toEqual([0, expect.any(String)]);
-      expect(await versions(database)).toEqual(before);
-      await close();
-      killed.requests = sandbox.stats.total;
-    });
-  } finally {
-    await sandbox.close();
-  }
+    const before = await versions(database);
+    const further = await run(SYNC, { env });
+    expect([further.code, further.stderr]).toEqual([0, expect.any(String)]);
+    expect(await versions(database)).toEqual(before);
+    await close();
+    killed.requests = sandbox.stats.total;
+  });
   return killed;
 }
 
@@ -148,8 +122,7 @@ async function killOne(given: {
     await until(() => over || sandbox.stats.total >= at);
     await delay(lateMs);
   }
-  const { pid } = aim === 'postgres' ? await embeddedStatus(dataDir) : {};
-  const struck = !over && (aim === 'sluice' ? command.child.kill('SIGKILL') : killProcess(pid));
+  const struck = !over && (aim === 'sluice' ? command.child.kill('SIGKILL') : await killPostgres(dataDir));
   const { code, stdout, stderr } = await command.ended;
   if (code === null) return { victim: 'sluice', over: false };
   if (code !== 0) {
@@ -163,12 +136,6 @@ async function killOne(given: {
     expect(stderr).not.toContain('bug in Sluice');
   }
   return { victim: struck && aim === 'postgres' ? 'postgres' : null, over: code === 0 };
-}
-
-function killProcess(pid: number | undefined): boolean {
-  if (pid === undefined) return false;
-  process.kill(pid, 'SIGKILL');
-  return true;
 }
 
 /** Looks between kills: no row that was there is absent, none was deleted too soon, and no kill cost more requests than it may. */
@@ -219,16 +186,6 @@ const countsOf = (sandbox: Sandbox): unknown =>
     const { length } = [...sandbox.rows(table)];
     return { rows: length, ids: length };
   });
-
-async function unended(database: Database): Promise<unknown> {
-  const { rows } = await database.query(
-    `select (select count(*)::int from sluice.runs where ended_at is null) as runs,
-      (select count(*)::int from sluice.orders where ended_at is null) as orders,
-      (select count(*)::int from sluice.missing) as missing,
-      (select count(*)::int from sluice.quarantine) as quarantine`,
-  );
-  return rows;
-}
 
 /** Changes with every row version written, and with every row touched by a lock that writes. */
 async function versions(database: Database): Promise<unknown> {

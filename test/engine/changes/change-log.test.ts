@@ -11,20 +11,9 @@ import { deleteRows } from '../../../src/warehouse/rows/delete-rows.ts';
 import { emptyHeld } from '../../../src/warehouse/rows/held-values.ts';
 import { tableIn } from '../../../src/warehouse/rows/tables.ts';
 import { withDatabase } from '../../support/database.ts';
-import { JOBS } from '../../support/resources.ts';
+import { type Logged, replayLog, storedRows } from '../../support/replay-log.ts';
+import { JOBS, MAIN } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
-
-interface Logged {
-  readonly [column: string]: unknown;
-  readonly number: number;
-  readonly resource: string;
-  readonly key: string;
-  readonly kind: string;
-  readonly before: Record<string, unknown> | null;
-  readonly after: Record<string, unknown> | null;
-  readonly earliest: string | null;
-  readonly seen_at: string;
-}
 
 type Parts = {
   readonly sandbox: Sandbox;
@@ -91,23 +80,6 @@ test('a first load is no change; from then on each is logged with what was there
   });
 });
 
-const LISTS = ['customers', 'invoices', 'transactions'] as const;
-
-type State = Map<string, Record<string, unknown>>;
-
-/** All rows as they are stored. */
-async function storedRows(database: Database): Promise<State> {
-  const state: State = new Map();
-  for (const list of LISTS) {
-    const { rows } = await database.query<{ key: string; row: Record<string, unknown> }>(
-      `select to_jsonb(t)->>$1 as key, sluice.plain_row(sluice.row_now('warehouse', $2, to_jsonb(t)->>$1)) as row from warehouse.${list} t`,
-      [list === 'transactions' ? '_key' : 'id', list],
-    );
-    for (const { key, row } of rows) state.set(`${list} ${key}`, row);
-  }
-  return state;
-}
-
 test('the log rebuilds every table from the first proven state, and each change happened between its two moments', async () => {
   await withLists(async ({ sandbox, database, sync, logged }) => {
     await sync();
@@ -121,21 +93,7 @@ test('the log rebuilds every table from the first proven state, and each change 
     const all = await logged();
     expect(all.length).toBeGreaterThan(100);
     expect(all.map(({ number }) => number)).toEqual(all.map((_, index) => index + 1));
-    for (const { resource, key, kind, before, after } of all) {
-      const place = `${resource} ${key}`;
-      const stood = state.get(place);
-      if (kind === 'deleted') {
-        expect(before).toEqual(stood);
-        state.delete(place);
-        continue;
-      }
-      if (kind === 'updated') {
-        expect(stood).toMatchObject(before ?? {});
-        expect(after).not.toEqual({});
-      } else expect(stood).toBeUndefined();
-      state.set(place, { ...stood, ...after });
-    }
-    expect(state).toEqual(await storedRows(database));
+    expect(replayLog(state, all)).toEqual(await storedRows(database));
 
     const made = sandbox.changes.slice(begun);
     const outside = all.filter(({ resource, key, earliest, seen_at: seenAt }) => {
@@ -255,7 +213,7 @@ test('where deleted rows are kept for a few days, no change outlives what it sho
   });
 });
 
-const jobsOf = () => new Map(LISTS.map(name => [name, JOBS[name]]));
+const jobsOf = () => new Map(MAIN.map(name => [name, JOBS[name]]));
 
 test('numbers have no gaps where lists are forgotten or rows erased, and begin anew where the oldest are forgotten', async () => {
   await withLists(async ({ sandbox, database, sync, logged }) => {
