@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import { openSandbox, type Sandbox, type SandboxOptions } from '../../sandbox/sandbox.ts';
 import { embeddedStatus } from '../../src/embedded-postgres/embedded-server.ts';
+import { serverLog } from '../../src/embedded-postgres/home-files.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { KEY } from '../cli/run-command.ts';
 import { withDataDir } from './own-server.ts';
@@ -29,11 +31,21 @@ export async function withKillable(
         SOURCE_LAG_SECONDS: '0',
         SLUICE_DATA_DIR: dataDir,
       };
-      await fn({ sandbox, dataDir, env });
+      await fn({ sandbox, dataDir, env }).catch(async (error: Error) => {
+        // What went wrong at one moment may not come again.
+        error.message += `\nThe server's log:\n${await endOfServerLog(dataDir)}`;
+        throw error;
+      });
     });
   } finally {
     await sandbox.close();
   }
+}
+
+async function endOfServerLog(dataDir: string): Promise<string> {
+  const { home } = await embeddedStatus(dataDir);
+  const text = await readFile(serverLog(home), 'utf8').catch(String);
+  return text.split('\n').slice(-40).join('\n');
 }
 
 /** False if it did not run. */
