@@ -96,7 +96,7 @@ async function initdb(home: string, binaries: Binaries, user: ServerUser): Promi
   await rename(partial, dataFolder(home));
 }
 
-/** Starts the server on a free port; it outlives this process. `overrides` take precedence over the settings above. */
+/** Starts the server on a free port, unless it runs; it outlives this process. `overrides` take precedence over the settings above. */
 export async function startServer(
   home: string,
   pgCtl: string,
@@ -108,6 +108,8 @@ export async function startServer(
   const deadline = Date.now() + (hasCrashed ? 20 * SECOND : 0);
   const log = await openServerLog(home, user);
   for (let attempt = 1; ; attempt++) {
+    // A process that was killed while it started the server has left it to start alone.
+    if (await findPostmaster(home)) return;
     const port = await choosePort(home);
     const settings = Object.entries({ ...SETTINGS, port: String(port), ...overrides });
     const lines = settings.map(([name, value]) => `${name} = ${value}\n`);
@@ -277,6 +279,9 @@ export async function disarmPidFile(home: string, user: ServerUser): Promise<boo
   const file = pidFile(home);
   const text = await readIfPresent(file);
   if (text === undefined) return false;
-  await replaceFile(file, [String(NO_SUCH_PID), ...text.split('\n').slice(1)].join('\n'), user);
+  const [pid, ...others] = text.split('\n');
+  // A server ends within a minute after its file was replaced. One that a killed process has begun to start may be writing it now.
+  if (pid === String(NO_SUCH_PID) || (await findPostmaster(home))) return true;
+  await replaceFile(file, [String(NO_SUCH_PID), ...others].join('\n'), user);
   return true;
 }

@@ -7,13 +7,16 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { prepareBinaries } from '../../src/embedded-postgres/binaries.ts';
 import {
   embeddedStatus,
   openEmbedded,
   removeEmbedded,
   stopEmbedded,
 } from '../../src/embedded-postgres/embedded-server.ts';
+import { serverUserOf } from '../../src/embedded-postgres/home.ts';
 import { serverLog } from '../../src/embedded-postgres/home-files.ts';
+import { startServer } from '../../src/embedded-postgres/server-process.ts';
 import { createLog } from '../../src/log.ts';
 import { ask } from '../support/ask.ts';
 
@@ -139,6 +142,16 @@ describe('the embedded server', () => {
   test('recovers after kill -9', async () => {
     await killServer(dataDir);
     expect(await open(dataDir)).toMatchObject({ url, started: true });
+  });
+
+  test('a server that a killed process has begun to start is left alone', async () => {
+    const { pid } = await embeddedStatus(dataDir);
+    const user = await serverUserOf(home);
+    const { pgCtl } = await prepareBinaries(home, user);
+    // As a process would that looked for a server before it was there.
+    await startServer(home, pgCtl, user, settings);
+    expect(await embeddedStatus(dataDir)).toMatchObject({ state: 'running', pid });
+    expect(await open(dataDir)).toMatchObject({ url, started: false });
   });
 
   test('starts although another process now has the id of its killed server', async () => {
