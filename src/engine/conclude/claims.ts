@@ -24,14 +24,15 @@ export type MayBe = (row: LackedRow) => Lack['unreadable'];
 export function lackClaims(
   rows: readonly LackedRow[],
   before: readonly SeenRow[],
-  { slice, at, mayBe }: Pick<Lack, 'slice' | 'at'> & { readonly mayBe: MayBe },
+  { slice, at, half, mayBe }: Pick<Lack, 'slice' | 'at' | 'half'> & { readonly mayBe: MayBe },
   value: string | null = null,
 ): RowClaims[] {
   const first = new Map(before.map(seen => [seen.key, firstLack(seen)]));
+  const readings = new Map(before.map(seen => [seen.key, seen.readings]));
   return rows.map(row => {
-    const now: Lack = { slice, at, unreadable: mayBe(row) };
+    const now: Lack = { slice, at, half, unreadable: mayBe(row) };
     const earlier = first.get(row.key);
-    return { key: row.key, value, lacks: earlier ? [earlier, now] : [now] };
+    return { key: row.key, value, lacks: earlier ? [earlier, now] : [now], readings: readings.get(row.key) };
   });
 }
 
@@ -39,7 +40,7 @@ export function lackClaims(
 export const rowClaims = (row: MissingRow): RowClaims => ({
   key: row.key,
   value: row.value,
-  lacks: [{ ...firstLack(row), half: row.half }],
+  lacks: [firstLack(row)],
   readings: row.readings,
 });
 
@@ -53,8 +54,9 @@ export function lackedByCover(list: List, missing: readonly MissingRow[]): numbe
   return missing.filter(isLacked).length;
 }
 
-const firstLack = ({ slice, since, unreadable }: SeenRow): Lack => ({
+const firstLack = ({ slice, since, unreadable, half }: SeenRow): Lack => ({
   slice: parseSlice(slice),
   at: stampMs(since),
+  half,
   unreadable: unreadable ? 'new' : undefined,
 });

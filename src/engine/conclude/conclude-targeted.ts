@@ -1,18 +1,19 @@
 import { stampMs } from '../../clock.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
-import { missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
+import { readNow } from '../../warehouse/database/now.ts';
+import { markMissing, missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { windowsOf } from '../../warehouse/rows/row-windows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { countsAfterCover, isBeforeCover } from '../coverage/hidden-rows.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
-import { isDeleted, UNCOVERED } from '../deletion/is-deleted.ts';
+import { isDeleted, lacksHalf, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type DateSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { lackClaims } from './claims.ts';
 import type { Ended, Written } from './ended.ts';
 import { remove } from './remove-rows.ts';
-import { lackedRows, settleCovered, settleReplaced, unreadableIn } from './settle-missing.ts';
+import { type FullReading, lackedRows, settleCovered, settleReplaced, unreadableIn } from './settle-missing.ts';
 import { changeCoverage, remember, resourceIn, type TransactionEffects } from './transaction-effects.ts';
 
 /**
@@ -59,7 +60,8 @@ export async function concludeTargeted(
     await dueLater(tx, effects, slice, left.recent, { at, dueAt: left.askAgainAt });
   if (lacked.length === 0) return;
   const keys = lacked.map(({ key }) => key);
-  const before = await missingAmong(tx, placeOf(resource), keys);
+  const half = left !== null && lacksHalf(lacked.length, left.stored);
+  const before = await missingBefore(tx, resource, { slice, keys, startedAt: end.startedAt, half });
   const mayBe = await unreadableIn(tx, effects, slice, unreadable, lacked);
   const hidden = hiddenBy(resource, slice, keys, before);
   const evidence = `"${sliceText(slice)}" lacked rows that no other slice lacks, such as ${hidden[0]}`;
@@ -69,11 +71,32 @@ export async function concludeTargeted(
     evidence,
   }))
     remember(effects, task, observed);
-  const claims = hidden.length > 0 ? [] : lackClaims(lacked, before, { slice, at, mayBe }, value);
+  const claims = hidden.length > 0 ? [] : lackClaims(lacked, before, { slice, at, half, mayBe }, value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // Whether the list shows what only this one lacked counts once answers no longer lag behind.
   await dueLater(tx, effects, slice, keys, { at, dueAt: hidden.length > 0 ? at + resource.lagMs + 1 : at });
+}
+
+/** Those of the rows that were missing before. For one that went missing together with half of a slice, a list that lacks half counts as a reading. */
+async function missingBefore(
+  tx: Transaction,
+  resource: Resource,
+  {
+    slice,
+    keys,
+    startedAt,
+    half,
+  }: Pick<FullReading, 'slice' | 'startedAt'> & { keys: readonly string[]; half: boolean },
+): Promise<readonly SeenRow[]> {
+  const before = await missingAmong(tx, placeOf(resource), keys);
+  const isRelated = slice.by === 'value' && slice.field === resource.strategy.relatedBy;
+  const doubted = half && isRelated ? before.filter(row => row.half).map(({ key }) => key) : [];
+  if (doubted.length === 0) return before;
+  const endedAt = new Date(await readNow(tx)).toISOString();
+  const reading = { slice: sliceText(slice), startedAt, endedAt, half, lagMs: resource.lagMs, provenBefore: null };
+  const counted = await markMissing(tx, placeOf(resource), doubted, reading);
+  return [...before.filter(({ key }) => !doubted.includes(key)), ...counted];
 }
 
 /** Rows that left a slice may have a new value: the parts that may hold them are due. */

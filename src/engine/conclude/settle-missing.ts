@@ -116,7 +116,7 @@ export async function settleLacked(
     counts.missing += lacked.length - before.length;
     resource.holdsMissing = true;
     const unread = before.length > 0 ? await keysInUnread(tx, resource) : new Set();
-    const claims = lackClaims(group, before, { slice, at: ended, mayBe }).map(row => ({
+    const claims = lackClaims(group, before, { slice, at: ended, half, mayBe }).map(row => ({
       ...row,
       unread: unread.has(row.key),
     }));

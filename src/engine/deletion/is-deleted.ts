@@ -68,9 +68,9 @@ export function isDeleted(row: RowClaims, list: ListClaims, strategy: Strategy):
     case 'address':
       return false;
     case 'value':
-      return isLackedByRelated(row, lacks, strategy);
+      return !areHalf(row) && isLackedByRelated(row, lacks, strategy);
     case 'neighbours':
-      return !row.unread && lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
+      return !row.unread && !areHalf(row) && lacks.length > 1 && lacks.at(-1)?.slice.by === 'id';
     case 'cover':
       return !row.unread && isLackedByCover({ ...row, lacks }, list) && countsNoMore(list, strategy);
   }
@@ -104,12 +104,19 @@ function isLackedByRelated({ lacks, value }: RowClaims, undoubted: readonly Lack
   return undoubted.some(isRelated) && !lacks.every(isRelated);
 }
 
-/** Readings that must lack a row which went missing together with half of its slice. */
+/** Readings that must lack a row which went missing together with half of its slice, if they all lack half. */
 export const READINGS_OF_HALF = 3;
 
 /** Half of a slice at once is likelier a faulty answer, and there may be two of them. */
 const isHalfInDoubt = (half: boolean | undefined, readings: number): boolean =>
   half === true && readings < READINGS_OF_HALF;
+
+/** Both answers may be faulty: each lacked half of what it was to show. */
+const areHalf = ({ lacks, readings = 1 }: RowClaims): boolean =>
+  isHalfInDoubt(
+    lacks.every(({ half }) => half),
+    readings,
+  );
 
 /**
  * Whether a reading that lacked so many of a slice's stored rows lacked at least half of them, rounded down: an answer without every second

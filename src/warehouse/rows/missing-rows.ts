@@ -29,9 +29,9 @@ export interface MissingRow {
 }
 
 /** A row that was missing until now: the first slice that lacked it, and since when. */
-export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'readings' | 'unreadable'>;
+export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'readings' | 'unreadable' | 'half'>;
 
-const SEEN = ['key', 'slice', 'since', 'readings', 'unreadable'] as const;
+const SEEN = ['key', 'slice', 'since', 'readings', 'unreadable', 'half'] as const;
 
 /** For rows that are no longer missing: shown, deleted, or behind an end that is not trusted. Returns those that were. */
 export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
@@ -97,8 +97,8 @@ export async function forgetLackedBy(tx: Db, place: Place, kinds: readonly Slice
 
 /**
  * Marks rows missing, or counts another reading that lacked them; returns those that were missing before, with the first slice that lacked
- * each. `unreadable`: whether the reading had records that may be these rows; one that had none ends the doubt. SQL: one array parameter,
- * and one statement, whose SELECT sees the table as it was before its INSERT.
+ * each, and with this reading counted. `unreadable`: whether the reading had records that may be these rows; one that had none ends the doubt.
+ * SQL: one array parameter, and one statement, whose SELECT sees the table as it was before its INSERT.
  */
 export async function markMissing(
   tx: Db,
@@ -107,6 +107,8 @@ export async function markMissing(
   { slice, startedAt, endedAt, unreadable, half = false, lagMs, provenBefore }: MissingReading,
 ): Promise<SeenRow[]> {
   if (keys.length === 0) return [];
+  const counts = sql<boolean>`m.since < cast(${startedAt} as timestamptz)
+    and (not m.half or m.lacked_at + make_interval(secs => ${lagMs / 1000}::float8) < cast(${startedAt} as timestamptz))`;
   const { rows } = await sql<SeenRow>`
     with marked as (
       insert into sluice.missing as m (source, resource, key, slice, since, lacked_at, half, unreadable, proven_before)
@@ -115,9 +117,8 @@ export async function markMissing(
       from (select distinct unnest(cast(${keys} as text[]))) as given(k), (select cast(${endedAt} as timestamptz)) as moment(ended)
       on conflict (source, resource, key) do update set readings = m.readings + 1, lacked_at = excluded.lacked_at,
         since = case when m.unreadable and ${!unreadable} then excluded.since else m.since end, unreadable = m.unreadable and ${!!unreadable}
-      where m.since < cast(${startedAt} as timestamptz)
-        and (not m.half or m.lacked_at + make_interval(secs => ${lagMs / 1000}::float8) < cast(${startedAt} as timestamptz)))
-    select key, slice, since, unreadable from sluice.missing
+      where ${counts})
+    select key, slice, since, unreadable, half, readings + case when ${counts} then 1 else 0 end as readings from sluice.missing m
     where source = ${place.source} and resource = ${place.resource} and key = any(cast(${keys} as text[]))`.execute(tx);
   return rows;
 }
@@ -127,7 +128,7 @@ export async function missingAmong(tx: Db, place: Place, keys: readonly string[]
   if (keys.length === 0) return [];
   return tx
     .selectFrom('sluice.missing')
-    .select(['key', 'slice', 'since', 'unreadable'])
+    .select(SEEN)
     .where('source', '=', place.source)
     .where('resource', '=', place.resource)
     .where('key', '=', anyOf(keys))

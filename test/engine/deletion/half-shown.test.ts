@@ -3,7 +3,7 @@ import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR, MINUTE } from '../../../src/clock.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { oneGrantAtATime, openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const OF_FIVE = 'that is more than half of 5, which is believed after 3 readings over 24 hours';
@@ -45,6 +45,39 @@ test('a small list that suddenly shows nothing keeps its rows, is believed after
     await clock.advance(2 * HOUR);
     expect(await sync()).toEqual(['done', 'done', 'done']);
     expect(await stored()).toBe(0);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('invoices that half of a window and the lists of their customers lack at once are not deleted for that', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    const size = { customers: 40, invoices: 60, transactions: 5 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { paging: 'whole' } });
+    // Half of them are old, each of another customer.
+    for (let id = 1; id <= 60; id++)
+      sandbox.update('invoices', id, id > 30 ? { customer_id: 1 } : { customer_id: 1 + id, date: '2022-05-05' });
+    const options = { clock, limit: 100_000, lagMs: MINUTE, wrapBudget: oneGrantAtATime(clock) };
+    const engine = await openEngine(database, sandbox, { ...options, resources: ['invoices'] });
+    const sync = async () => {
+      await clock.advance(HOUR);
+      const orders = await serveOrders(engine, 'sync', { whole: true });
+      return orders.map(({ state, reason }) => reason ?? state);
+    };
+    for (let turn = 0; turn < 3; turn++) expect(await sync()).toEqual(['done']);
+
+    sandbox.failNext('rows-missing', 1, /date_to=/);
+    sandbox.failNext('rows-missing', 40, /customer_id=/);
+    expect(await sync()).toEqual(['done']);
+    expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
+    expect((await database.query('select from sluice.missing')).rows).toEqual([]);
+    sandbox.forgetFaults();
+
+    // What has really gone takes more readings.
+    for (let id = 1; id <= 15; id++) sandbox.remove('invoices', id);
+    for (let turn = 0; turn < 2; turn++) await sync();
+    expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
     await engine.close();
     await sandbox.close();
   });

@@ -50,6 +50,16 @@ describe('an invoice', () => {
     expect(isDeleted(of(['date 2025-01-01..', 1], ['customer_id=3', 2]), NOTHING, invoice)).toBe(true);
   });
 
+  test('is deleted by answers that each lacked half of what they were to show once a third lacks it', () => {
+    const half = (...halves: boolean[]) =>
+      lacks(['date 2025-01-01..', 1], ['customer_id=3', 2]).map((lack, index) => ({ ...lack, half: halves[index] }));
+    const claims = (halves: boolean[], readings: number) => row({ value: '3', lacks: half(...halves), readings });
+    expect(isDeleted(claims([true, true], 2), NOTHING, invoice)).toBe(false);
+    expect(isDeleted(claims([true, true], 3), NOTHING, invoice)).toBe(true);
+    expect(isDeleted(claims([true, false], 2), NOTHING, invoice)).toBe(true);
+    expect(isDeleted(claims([false, true], 2), NOTHING, invoice)).toBe(true);
+  });
+
   test('is deleted when the list of its customer lacks it without a doubt, whatever its window could not read', () => {
     const [window, customer] = lacks(['date 2025-01-01..', 1], ['customer_id=3', 2]) as [Lack, Lack];
     const claims = (...unreadable: Lack['unreadable'][]) =>
