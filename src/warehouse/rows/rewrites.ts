@@ -5,7 +5,7 @@ import type { Db } from '../database/database.ts';
 import { daysAgo, NOW } from '../database/now.ts';
 import { UNDO_DAYS } from '../ledgers/retention.ts';
 import type { Place } from '../ledgers/sources.ts';
-import type { Table } from './tables.ts';
+import type { ChildTable, Table } from './tables.ts';
 import { childRows } from './write/row-history.ts';
 
 /** A field of which more values were replaced than people usually do, within 24 hours. `field`: the column, or the child field. */
@@ -105,20 +105,24 @@ function comparedSince(table: Table, resource: string, since: string, oneIn: num
 function valuesOf(table: Table, field: string): { before: RawBuilder<unknown>; after: RawBuilder<unknown> } {
   const child = table.children.find(each => each.field === field);
   return child
-    ? {
-        before: unordered(sql`f.row->${field}::text`),
-        after: unordered(childRows(table, child)),
-      }
+    ? { before: linesOf(child, sql`f.row->${field}::text`), after: linesOf(child, childRows(table, child)) }
     : {
         before: sql`nullif(${sql.ref(`r.${field}`)}::text, '')`,
         after: sql`nullif(${sql.ref(`t.${field}`)}::text, '')`,
       };
 }
 
-/** Child rows without their order and what they lack, as text; null without any. A source may show the same lines in one order now, in another then. */
-const unordered = (lines: RawBuilder<unknown>): RawBuilder<unknown> =>
-  sql`(select jsonb_agg(l order by l)::text from (
-    select jsonb_strip_nulls(e - 'line') as l from jsonb_array_elements(${lines}) e) each)`;
+/**
+ * Child rows as text, in the columns that any of the earlier ones fills: another may have been declared since, or shown as it is. Without their
+ * order and what they lack, as a source may show the same lines in one order now, in another then; null without any.
+ */
+function linesOf({ field, columns }: ChildTable, lines: RawBuilder<unknown>): RawBuilder<unknown> {
+  const held = sql`exists (select from jsonb_array_elements(f.row->${field}::text) b where b->k <> 'null')`;
+  return sql`(select jsonb_agg(l order by l)::text from (
+    select (select jsonb_object_agg(k, v) from jsonb_each(e) as fields(k, v)
+      where v <> 'null' and k = ${anyOf(columns.map(({ name }) => name))} and ${held}) as l
+    from jsonb_array_elements(${lines}) e) each)`;
+}
 
 function isReplaced(table: Table, field: string): RawBuilder<boolean> {
   const { before, after } = valuesOf(table, field);
