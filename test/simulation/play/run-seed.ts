@@ -38,7 +38,7 @@ const STEADY_MS = 10;
 /** Without a request for so long in real time, a seed is stuck, however busy the machine is. */
 const STANDSTILL_MS = 300 * SECOND;
 /** Far more than any seed takes: what it should take is checked at its end. */
-const MOST_REQUESTS = 20_000;
+const MOST_REQUESTS = 10_000;
 
 /** Plays a seed: the actions of its plan, then a source at rest, then everything that must hold. */
 export async function runSeed(
@@ -105,6 +105,7 @@ export async function runSeed(
         problems.push(
           `${problem}; ${clock.sleepers} sleep, ${[...processes].filter(each => each.busy).length} of ${processes.size} processes are busy`,
           ...[...processes].map(process => `process: ${process.describe()}`),
+          ['the last requests:', ...lastRequests(sandbox)].join('\n  '),
         );
         void sessionsOf(url)
           .then(sessions => problems.push(...sessions))
@@ -126,8 +127,7 @@ export async function runSeed(
       await sandbox.close();
       await database.close();
     }
-    for (const { at, path, status } of sandbox.stats.requests.slice(-40))
-      trace(`${new Date(at).toISOString()} ${status} ${path}`);
+    lastRequests(sandbox).forEach(line => trace(line));
     return {
       plan,
       problems: [...watch.problems, ...problems],
@@ -195,3 +195,6 @@ async function watchBadDay(world: World, { badDay, putBack }: Action): Promise<(
   if (isAsAlways) return async () => undefined;
   return isRewrite(badDay.kind) ? watchRewrites(world, badDay) : watchLosses(world, badDay);
 }
+
+const lastRequests = ({ stats }: Sandbox): string[] =>
+  stats.requests.slice(-40).map(({ at, path, status }) => `${new Date(at).toISOString()} ${status} ${path}`);
