@@ -127,7 +127,7 @@ export async function runSeed(
       await sandbox.close();
       await database.close();
     }
-    lastRequests(sandbox).forEach(line => trace(line));
+    for (const line of lastRequests(sandbox)) trace(line);
     return {
       plan,
       problems: [...watch.problems, ...problems],
