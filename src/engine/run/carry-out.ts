@@ -81,6 +81,7 @@ async function carryOutFor(loop: Loop, serves: Serves, act: ForTask, now: number
       await lookForMissing(loop, task.resource);
       return;
     case 'drop slices':
+      update(task, { kind: 'slices dropped' });
       return dropSlices(loop, task.resource, act.slices);
     case 'cut anew':
       return cutAnew(loop, task.resource, now);

@@ -107,6 +107,8 @@ export const EVENTS = {
   },
   /** More is known of the list: slices that did not add up may do so now. */
   learnt: ({ lookedAgain }) => (lookedAgain < MOST_NEW_LOOKS ? { ...STARTED_OVER, lookedAgain: lookedAgain + 1 } : {}),
+  /** Its slices fit what is known of the list no more, and were dropped. */
+  'slices dropped': ({ drops }) => ({ drops: drops + 1 }),
   /** The list is read in another way from now on. */
   'started over': () => STARTED_OVER,
   /** The task waits until this moment (epoch ms), when answers no longer lag. */

@@ -19,6 +19,8 @@ export interface TaskState extends TaskProgress {
   readonly accepted: number;
   /** How often slices that were given up were tried again. */
   readonly lookedAgain: number;
+  /** How often all its slices were dropped, as the list is read in another way. */
+  readonly drops: number;
   /** The rows were counted again after every window was read. */
   readonly countAsked: boolean;
   /** How many readings of each slice proved nothing, by slice text. */
@@ -40,6 +42,7 @@ export const NEW_STATE: TaskState = {
   failure: null,
   accepted: 0,
   lookedAgain: 0,
+  drops: 0,
   countAsked: false,
   tries: new Map(),
   doubts: new Map(),

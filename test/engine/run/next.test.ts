@@ -161,6 +161,7 @@ class Play {
         this.now += SECOND / 2;
         return;
       case 'drop slices':
+        update(act.task, { kind: 'slices dropped' });
         for (const slice of act.slices) act.task.resource.entries.delete(sliceText(slice));
         return;
       default:

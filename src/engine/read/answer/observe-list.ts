@@ -40,7 +40,8 @@ export function observeList(
   if (showsFirstRows(reading)) return observeFilter(resource, plan, rows);
   if (repeatsFirst) return showsLastPage(resource, plan, answer) ? [] : [pagingIgnored(answer)];
   if (pager.totalPages !== null || answer.page !== 2) return [];
-  if (news === 0) return [UNTIL_EMPTY];
+  // Some of its rows once more, as a faulty answer shows them, are neither the end of a list nor all of it again.
+  if (news === 0) return answer.rows.length === 0 ? [UNTIL_EMPTY] : [];
   return [
     ...observeGrowth(resource.profile, answer, news),
     ...observeAnswer(resource, answer, { pages: null, previous: first }),

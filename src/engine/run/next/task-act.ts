@@ -1,3 +1,4 @@
+import { SluiceError } from '../../../errors.ts';
 import { isPause, MOST_PAGES, wants } from '../../agenda/choice.ts';
 import { monthsHold, summedLists } from '../../agenda/past-months.ts';
 import { isKnownAbsent, plan } from '../../agenda/plan.ts';
@@ -54,9 +55,24 @@ export const factsFor = (task: Task, now: number) => ({
 export function lookUp(task: Task): Act | null {
   const { resource } = task;
   const slices = slicesOfOtherPartitions(resource);
-  if (slices.length > 0) return { kind: 'drop slices', task, slices };
+  if (slices.length > 0)
+    return task.state.drops < MOST_DROPS
+      ? { kind: 'drop slices', task, slices }
+      : { kind: 'fail', task, error: contradictory(resource) };
   return resource.holdsMissing && resource.missing === null ? { kind: 'look for missing', task } : null;
 }
+
+/** Where answers contradict each other so often, a task would read all slices of the list again and again. */
+export const MOST_DROPS = 5;
+
+const contradictory = ({ name }: Resource): SluiceError =>
+  new SluiceError(
+    'failed',
+    `The answers for ${name} contradict each other: ${MOST_DROPS} times they showed that the list has to be read in another way.`,
+    {
+      next: 'The next run reads it again. What was seen last: sluice doctor. If this repeats, report it with that output.',
+    },
+  );
 
 /** Slices that do not fit the order or filters of the list any more. */
 function slicesOfOtherPartitions({ entries, reading, strategy }: Resource): Slice[] {
