@@ -315,7 +315,9 @@ function breaches(files: Files): string[] {
     }
     if (path !== 'src/main.ts' && product && /\bprocess\.exit\s*\(/.test(text))
       found.push(`${path} calls process.exit`);
-    if (NAMELESS.includes(layer) && named.test(withoutComments(text))) found.push(`${path} names a resource`);
+    // Examples of queries are about lists.
+    const isNameless = NAMELESS.includes(layer) && path !== 'src/service/query/cookbook.ts';
+    if (isNameless && named.test(withoutComments(text))) found.push(`${path} names a resource`);
   }
   return [...found, ...cycles(files).map(cycle => `import cycle: ${cycle.join(' -> ')}`)];
 }
