@@ -14,7 +14,7 @@ import type { Fault } from './faults/fault-kinds.ts';
 import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createRequestLog, type Stats } from './http/request-log.ts';
-import { renderRow } from './lists/render-row.ts';
+import { type AddFields, renderRow } from './lists/render-row.ts';
 import { createRateLimit } from './rate-limit/rate-limit.ts';
 import { createTimeline, type Timeline } from './timeline/timeline.ts';
 import { createVariantState, type VariantState, type Variants } from './variants/variants.ts';
@@ -46,6 +46,8 @@ export interface SandboxOptions {
   /** Default `sandbox-key`. */
   apiKey?: string;
   variants?: Partial<Variants>;
+  /** Adds fields of the installation's own to the rows of lists and to single customers. Default: none. */
+  addFields?: AddFields;
   /** The probability of each fault, e.g. `{ 'json-500': 0.05 }`; the seed decides which requests fail. */
   faults?: FaultRates;
   /** Faults of requests by their number. */
@@ -105,6 +107,7 @@ export interface Sandbox {
 export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { seed = 1, clock = systemClock, host = '127.0.0.1', apiKey = SANDBOX_KEY } = options;
   const { rateLimit: limit = 1000, rateWindowMs: windowMs = HOUR, latencyMs = 0 } = options;
+  const { addFields = (_resource, _row, rendered) => rendered } = options;
   const variants = createVariantState(options.variants);
   const webhooks = createWebhooks(() => variants.current().webhooks);
   const timeline = startTimeline({ ...options, seed, clock }, variants, webhooks);
@@ -117,7 +120,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Sandbox
     plan: options.faultPlan ?? [],
   });
   let badDay: BadDay | null = null;
-  const parts = { rateLimit, log, faults, webhooks, timeline, badDay: () => badDay };
+  const parts = { rateLimit, log, faults, webhooks, timeline, badDay: () => badDay, addFields };
   const app = createApp({ apiKey, clock, latencyMs, ...parts, variants: variants.current });
   const server = await listen(app.fetch, options.port ?? 0, host);
 

@@ -4,6 +4,7 @@ import type { Webhooks } from '../changes/webhooks.ts';
 import type { BadDay } from '../faults/bad-days.ts';
 import type { FaultChooser } from '../faults/choose-fault.ts';
 import type { ListFault } from '../faults/fault-kinds.ts';
+import type { AddFields } from '../lists/render-row.ts';
 import type { RateLimit } from '../rate-limit/rate-limit.ts';
 import type { Timeline } from '../timeline/timeline.ts';
 import type { Variants } from '../variants/variants.ts';
@@ -24,4 +25,5 @@ export interface AppDependencies {
   timeline: Timeline;
   readonly variants: () => Variants;
   readonly badDay: () => BadDay | null;
+  readonly addFields: AddFields;
 }

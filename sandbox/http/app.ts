@@ -32,7 +32,7 @@ export function createApp(dependencies: AppDependencies): Hono<Env> {
   return app;
 }
 
-function addListRoutes(app: Hono<Env>, { timeline, variants, log, badDay, clock }: AppDependencies): void {
+function addListRoutes(app: Hono<Env>, { timeline, variants, log, badDay, addFields, clock }: AppDependencies): void {
   const kept = createCountCache();
   for (const resource of listedResources) {
     app.get(`/api/v2/${resource}`, c => {
@@ -47,7 +47,8 @@ function addListRoutes(app: Hono<Env>, { timeline, variants, log, badDay, clock 
       const lagMs = c.get('lagMs');
       const countOf = (filter: string, count: number) =>
         current['count-age'] === 'none' ? count : kept(`${resource} ${filter}`, count, clock.now());
-      const request = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0, badDay: badDay(), countOf };
+      const at = { salt: log.stats.total, fault: c.get('fault'), renderNow: lagMs > 0, badDay: badDay() };
+      const request = { ...at, addFields, countOf };
       return timeline.readBehind(lagMs, dataset => dataset.answerList(resource, query, current, request));
     });
   }

@@ -9,10 +9,10 @@ import { readBody } from './read-body.ts';
 import { customerBody } from './request-bodies.ts';
 
 /** Reads, changes and deletes one customer by its id. */
-export function addCustomerRoutes(app: Hono<Env>, { timeline, variants }: AppDependencies): void {
+export function addCustomerRoutes(app: Hono<Env>, { timeline, variants, addFields }: AppDependencies): void {
   const path = '/api/v2/customers/:id{[0-9]+}';
   const notFound = () => failure(404, 'Customer not found');
-  const render = (row: Customer) => renderRow('customers', row, variants(), false);
+  const render = (row: Customer) => addFields('customers', row, renderRow('customers', row, variants(), false));
   const idOf = (c: Context<Env>) => ownId(c.req.param('id') ?? '', variants());
   const find = (c: Context<Env>, lagMs = 0) => {
     const id = idOf(c);

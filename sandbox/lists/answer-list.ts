@@ -8,7 +8,7 @@ import { choosePage } from './choose-page.ts';
 import { type ListedResource, listedResources, listShapes } from './list-shapes.ts';
 import { createListing, isOnPage, type Listing } from './ordering.ts';
 import { dateErrors, readFilter } from './read-filter.ts';
-import { formOf, renderRow } from './render-row.ts';
+import { type AddFields, formOf, renderRow } from './render-row.ts';
 import { spoilPage, spoilRow } from './spoil-page.ts';
 
 /** Answers `GET` on a list. `salt` varies by request, for orders and faults that do too. */
@@ -22,6 +22,7 @@ export type AnswerList = (
     fault: ListFault | undefined;
     renderNow: boolean;
     badDay: BadDay | null;
+    addFields: AddFields;
     countOf: (filter: string, count: number) => number;
   },
 ) => Response;
@@ -39,7 +40,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
   for (const resource of listedResources) {
     listings.set(resource, createListing(data[resource] as Table<{ id: number }>, seed));
   }
-  return (resource, query, variants, { salt, fault, renderNow, badDay, countOf }) => {
+  return (resource, query, variants, { salt, fault, renderNow, badDay, addFields, countOf }) => {
     const errors = dateErrors(resource, query, variants);
     if (errors !== undefined) return validationFailure(Number(variants.validation), errors);
 
@@ -84,7 +85,7 @@ export function createListAnswers(data: Data, seed: number): AnswerList {
       const today = badDay?.resource === resource ? badDay : null;
       const shown =
         today === null ? stored : withRewrite(today, stored, besideIn(table as Table<typeof stored>, position(index)));
-      const whole = renderRow(resource, shown, variants, true);
+      const whole = addFields(resource, stored, renderRow(resource, shown, variants, true));
       const usual = isLighter ? withoutDetails(whole) : whole;
       const rendered = today === null ? usual : withLoss(today, usual);
       if (variants.secrets === 'wrapped' && stored.id % WRAPPED_EVERY === 0) return [rendered];

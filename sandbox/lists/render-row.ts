@@ -15,6 +15,9 @@ const WITHOUT_IDS: readonly Resource[] = ['products', 'quotes', 'tickets', 'user
 
 type Json = Record<string, unknown>;
 
+/** The row as rendered, with fields of the installation's own; `row`: as it is stored. */
+export type AddFields = (resource: Resource, row: { readonly id: number }, rendered: Json) => Json;
+
 /** A row as the source returns it under these variants. `listed`: in a list, where rows may have fewer fields. */
 export function renderRow<R extends Resource>(resource: R, row: Rows[R], variants: Variants, listed: boolean): Json {
   if (isUnchangedBy(variants, listed) && !hasExactNumbers(row)) return row as unknown as Json;

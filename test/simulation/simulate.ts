@@ -19,6 +19,7 @@ import { REGRESSIONS } from './suite/regressions.ts';
  * `--put-back`: the clock of the database is put back during every action.
  * `--bad-days`: the source answers wrongly during every action but the first.
  * `--lengths`: pages and cut-off lists have lengths that nobody expects.
+ * `--declarations`: the source sends custom fields; which are declared or masked, and how, changes between actions and while a process reads.
  * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
  * pairs of variants. `--regressions`: the seeds that once failed.
  */
@@ -36,6 +37,7 @@ const { values } = parseArgs({
     'put-back': { type: 'boolean', default: false },
     'bad-days': { type: 'boolean', default: false },
     lengths: { type: 'boolean', default: false },
+    declarations: { type: 'boolean', default: false },
     each: { type: 'boolean', default: false },
     pairs: { type: 'string' },
     regressions: { type: 'boolean', default: false },
@@ -50,6 +52,7 @@ const given: Given = {
   ...(values['put-back'] ? { putBack: true } : {}),
   ...(values['bad-days'] ? { badDays: true } : {}),
   ...(values.lengths ? { lengths: true } : {}),
+  ...(values.declarations ? { declarations: true } : {}),
   ...(values['page-size'] ? { pageSize: values['page-size'] === 'auto' ? 'auto' : Number(values['page-size']) } : {}),
   ...(values.others ? { others: othersOf(values.others) } : {}),
   ...(values.faults ? { faults: faultOf(values.faults) } : {}),

@@ -278,7 +278,7 @@ async function checkAside(
 }
 
 /** Sorts the names of objects, because `jsonb` does not keep their order. */
-function inOrder(value: unknown): unknown {
+export function inOrder(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value;
   if (Array.isArray(value)) return value.map(inOrder);
   return Object.fromEntries(

@@ -6,6 +6,7 @@ import type { Variants } from '../../../sandbox/variants/variants.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import { ALL, MAIN, type TestResource } from '../../support/resources.ts';
 import { chooseBadDay } from './choose-bad-day.ts';
+import { chooseDeclaration, type Redeclaration } from './choose-declarations.ts';
 import { chooseVariants, isHonest, withOddLengths } from './choose-variants.ts';
 
 export interface Given {
@@ -21,6 +22,8 @@ export interface Given {
   readonly putBack?: boolean;
   /** The source answers wrongly during every action but the first. Default: during some actions of some seeds. */
   readonly badDays?: boolean;
+  /** The source sends custom fields; which of them are declared or masked changes between actions, and while a process reads. */
+  readonly declarations?: boolean;
   /** One request at a time and no crashes, so that a seed always sends the same requests. */
   readonly sequential?: boolean;
   /** People ask for answers of now after every other action. Default: in half of the seeds. */
@@ -62,6 +65,8 @@ export interface Action {
   readonly putBack: { readonly atCommit: number; readonly ms: number } | null;
   /** What the source answers wrongly during the action; null where it is sound. */
   readonly badDay: BadDay | null;
+  /** Other declarations of custom fields, lists and masks from this action on; null where they stay. */
+  readonly redeclaration: Redeclaration | null;
 }
 
 export interface Plan {
@@ -85,6 +90,8 @@ export interface Plan {
   readonly repairs: boolean;
   /** People ask for answers of now in between. */
   readonly questions: boolean;
+  /** The source sends custom fields, and some are declared. */
+  readonly declares: boolean;
 }
 
 /** The turn of a year, a leap day, the end of a month, and an ordinary day. */
@@ -137,11 +144,13 @@ export function planOf(seed: number, given: Given = {}): Plan {
     asks: createRandom(mix(seed, 0x9ace)).chance(0.5),
     repairs: given.only === true || random.chance(0.15),
     questions: !given.sequential && (given.questions ?? createRandom(mix(seed, 0x9a5c)).chance(0.5)),
+    declares: given.declarations === true,
     actions: Array.from({ length: random.int(2, 5) }, (_, index) => {
       const putBack = putBackOf(seed, index, given);
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
       const badDay = badDayOf(seed, index, given, action.resources);
-      return { ...action, putBack, badDay, ...(given.sequential ? steadily(action) : {}) };
+      const redeclaration = redeclarationOf(seed, index, { given, read: [...MAIN, ...others], variants });
+      return { ...action, putBack, badDay, redeclaration, ...(given.sequential ? steadily(action) : {}) };
     }),
   };
 }
@@ -177,6 +186,22 @@ function badDayOf(
   return chooseBadDay(random, read);
 }
 
+/** Before the first action, and before or during most of the others. */
+function redeclarationOf(
+  seed: number,
+  index: number,
+  { given, read, variants }: { given: Given; read: readonly TestResource[]; variants: Partial<Variants> },
+): Action['redeclaration'] {
+  // A separate random stream, as for `putBackOf`.
+  const random = createRandom(mix(mix(seed, 0xdec1), index));
+  const isChosen = index === 0 || random.chance(0.7);
+  if (!given.declarations || !isChosen) return null;
+  const atCommit = index > 0 && random.chance(0.4) ? random.int(1, 12) : null;
+  // What a file declared once is never masked after its list is declared no more.
+  const hasOwn = createRandom(mix(seed, 0xdec2)).chance(0.6);
+  return { declaration: chooseDeclaration(random, { read, variants, hasOwn }), atCommit };
+}
+
 /** Two of the other lists. Months take some seventy requests a reading, so only one seed in 25 has them. */
 function othersOf(seed: number): TestResource[] {
   // A separate random stream, so that adding this changed no plan.
@@ -201,7 +226,7 @@ function actionOf(
     shared,
     others,
   }: { first: boolean; faults: Variants['fault'] | undefined; shared: number; others: readonly TestResource[] },
-): Omit<Action, 'putBack' | 'badDay'> {
+): Omit<Action, 'putBack' | 'badDay' | 'redeclaration'> {
   const all = random.chance(0.7);
   const bounded = random.chance(0.7);
   return {
@@ -247,7 +272,7 @@ function crashOf(random: Random): Crash {
 /** The command that replays a seed. */
 export function replay(
   seed: number,
-  { variants, only, faults, pageSize, others, putBack, badDays, lengths }: Given,
+  { variants, only, faults, pageSize, others, putBack, badDays, lengths, declarations }: Given,
 ): string {
   const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const flags = [
@@ -259,6 +284,7 @@ export function replay(
     putBack ? '--put-back' : '',
     badDays ? '--bad-days' : '',
     lengths ? '--lengths' : '',
+    declarations ? '--declarations' : '',
   ];
   return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
 }

@@ -5,9 +5,13 @@ import { databaseNow } from '../../../src/warehouse/database/now.ts';
 import { createOrder } from '../../../src/warehouse/ledgers/orders.ts';
 import { differences } from '../../support/compare.ts';
 import { MAIN } from '../../support/resources.ts';
+import { OWN, shownIn } from '../plan/choose-declarations.ts';
 import { isCut, mustTell } from '../plan/choose-variants.ts';
 import { type Action, faultOf, isHuge, type Plan, rowsPerRequest } from '../plan/plan.ts';
+import { differingFields } from './check-declared.ts';
+import { jobsRead } from './declare.ts';
 import { evidenceOf } from './evidence.ts';
+import { maskedSource } from './masked.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
 import { LAG_MS } from './process.ts';
 import { needsSuccessor, serve } from './serve.ts';
@@ -129,7 +133,11 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   checkRequests(world, begun, `the last ${kind}`, Math.max(begins.length / 2, 1));
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
   const kept = await mayBeUnreadable(database, hidesRecords(plan));
-  const found = await differences(database, sandbox, Number.POSITIVE_INFINITY, [...MAIN, ...plan.others]);
+  const read = [...MAIN, ...plan.others];
+  const found = await differences(database, maskedSource(sandbox, world.declaration), Number.POSITIVE_INFINITY, read);
+  const { declaration } = world;
+  if (declaration !== null)
+    found.push(...(await differingFields(database, sandbox, declaration, jobsRead(world).keys())));
   const complete = await completeLists(database);
   const isTold = (text: string) =>
     !complete.has(text.split(' ')[0] ?? '') && (isCut(plan.variants) || text.endsWith(' is not at the source'));
@@ -210,7 +218,8 @@ const mostRequests = (plan: Plan): number => MOST_TIMES * requestsForAll(plan);
 
 /** An upper bound of the requests of a complete reading. */
 function requestsForAll(plan: Plan): number {
-  const { counts, others } = plan;
+  const { counts } = plan;
+  const others = [...plan.others, ...(plan.declares ? [OWN] : [])];
   const months = others.includes('financial_summaries') ? 2 * 84 : 0;
   const rows = counts.customers + 2 * counts.invoices + counts.transactions + others.length * 50;
   return (2 * rows) / rowsPerRequest(plan) + 50 + months + others.length * 6;
@@ -236,6 +245,7 @@ async function finish(
     rival: false,
     putBack: null,
     badDay: null,
+    redeclaration: null,
   };
   const states = await end(await placeOrders(world, action, { whole }));
   const accepted = [...(await acceptDeletions(world, states)), ...(await acceptLosses(world, states))];
@@ -271,11 +281,12 @@ async function acceptDeletions({ database, sandbox }: World, states: readonly st
   const ids: string[] = [];
   for (const state of states) {
     const [, resource, count] = HELD_BACK.exec(state) ?? [];
-    if (resource === undefined || count === undefined || !isTable(resource)) continue;
+    const table = shownIn(resource ?? '');
+    if (resource === undefined || count === undefined || !isTable(table)) continue;
     const { rows } = await database.query<{ key: string }>('select key from sluice.missing where resource = $1', [
       resource,
     ]);
-    const here = new Set(Array.from(sandbox.rows(resource), row => String(row.id)));
+    const here = new Set(Array.from(sandbox.rows(table), row => String(row.id)));
     if (rows.some(({ key }) => here.has(key))) continue;
     const order = { source: 'main', resource, kind: 'sync', whole: true, acceptDeletes: Number(count) } as const;
     ids.push((await createOrder(database.kysely, order)).id);
@@ -288,12 +299,13 @@ async function acceptLosses({ database, sandbox }: World, states: readonly strin
   const ids: string[] = [];
   for (const state of states) {
     const [, resource, , fields] = HELD_BACK.exec(state) ?? [];
-    if (resource === undefined || fields === undefined || !isTable(resource)) continue;
+    const table = shownIn(resource ?? '');
+    if (resource === undefined || fields === undefined || !isTable(table)) continue;
     const { rows } = await database.query<{ key: string; field: string }>(
       'select key, field from sluice.held where resource = $1',
       [resource],
     );
-    const here = new Map(Array.from(sandbox.rows(resource), row => [String(row.id), row as object]));
+    const here = new Map(Array.from(sandbox.rows(table), row => [String(row.id), row as object]));
     const isEmpty = ({ key, field }: { key: string; field: string }) => {
       const value = (here.get(key) as Record<string, unknown> | undefined)?.[field];
       return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0);

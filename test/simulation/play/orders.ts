@@ -1,6 +1,8 @@
 import { createOrder, readOrders } from '../../../src/warehouse/ledgers/orders.ts';
 import { recordSlot } from '../../../src/warehouse/ledgers/slots.ts';
+import { OWN } from '../plan/choose-declarations.ts';
 import type { Action } from '../plan/plan.ts';
+import { jobsRead } from './declare.ts';
 import type { World } from './world.ts';
 
 const DATED: ReadonlySet<string> = new Set(['invoices', 'transactions']);
@@ -13,7 +15,8 @@ export async function placeOrders(
 ): Promise<string[]> {
   const { database, clock } = world;
   const ids: string[] = [];
-  for (const resource of resources) {
+  const own = jobsRead(world).has(OWN) ? [OWN] : [];
+  for (const resource of [...resources, ...own]) {
     if (kind === 'slot') {
       await recordSlot(database.kysely, 'main', resource, new Date(clock.now()));
       continue;

@@ -2,13 +2,13 @@ import type pg from 'pg';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Budget } from '../../../src/budget/budget.ts';
 import { SECOND } from '../../../src/clock.ts';
+import type { Job } from '../../../src/engine/job.ts';
 import { newMemory } from '../../../src/engine/run/agenda.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { runLoop } from '../../../src/engine/run/loop.ts';
-import { createLog } from '../../../src/log.ts';
+import { createLog, type Log } from '../../../src/log.ts';
 import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
 import { acquireSourceLock, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
-import { MAIN } from '../../support/resources.ts';
 import { openEngine } from '../../support/source.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
 import { type Crash, isEndless, type Plan } from '../plan/plan.ts';
@@ -44,6 +44,9 @@ export async function openProcess(options: {
   sandbox: Sandbox;
   clock: VirtualClock;
   crash: Crash | undefined;
+  /** The lists that it reads. */
+  jobs: Readonly<Record<string, Job>>;
+  log?: Log;
   onEvent: (event: LoopEvent, self: Process) => void;
 }): Promise<Process | null> {
   const { plan, sandbox, clock, crash } = options;
@@ -90,7 +93,8 @@ export async function openProcess(options: {
     windowMs: plan.windowMs,
     concurrency: plan.concurrency,
     pageSize: plan.pageSize,
-    resources: [...MAIN, ...plan.others],
+    jobs: options.jobs,
+    ...(options.log ? { log: options.log } : {}),
     timeoutMs: plan.timeoutMs,
     lagMs: LAG_MS,
     onEvent: event => {

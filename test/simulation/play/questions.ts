@@ -4,9 +4,11 @@ import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import { isKind } from '../../../src/errors.ts';
 import { answerAge } from '../../../src/service/answers/fresh-query.ts';
 import { differing, shownId } from '../../support/compare.ts';
-import { JOBS, MAIN } from '../../support/resources.ts';
+import { MAIN } from '../../support/resources.ts';
 import { isHonest } from '../plan/choose-variants.ts';
 import type { Action } from '../plan/plan.ts';
+import { jobsRead } from './declare.ts';
+import { maskedSource } from './masked.ts';
 import { serve } from './serve.ts';
 import { change } from './source-changes.ts';
 import type { World } from './world.ts';
@@ -44,7 +46,7 @@ export async function askQuestions(world: World, action: Action, place: number):
     world.trace(`asked ${sql}, at most ${maxAgeMs} ms old: ${outcome}, ${sandbox.stats.total - before} requests`);
     if (outcome === 'refused' && sandbox.stats.total > before) problems.push(`a refusal of "${sql}" sent requests`);
     if (outcome !== 'answered' || maxAgeMs > 0) continue;
-    const wrong = await differing(database, sandbox, resource);
+    const wrong = await differing(database, maskedSource(sandbox, world.declaration), resource);
     const stored = await database.query<{ id: string }>(
       `select id::text as id from warehouse.${resource} where ${where}`,
     );
@@ -91,7 +93,7 @@ async function ask(world: World, action: Action, query: string, maxAgeMs: number
       name: 'main',
       schema: 'warehouse',
       timeZone: 'UTC',
-      jobs: new Map([...MAIN, ...plan.others].map(name => [name, JOBS[name]])),
+      jobs: jobsRead(world),
     },
     rules: { limit: plan.limit, windowMs: plan.windowMs, timeZone: 'UTC' },
     usage: async () => null,

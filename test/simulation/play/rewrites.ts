@@ -110,7 +110,9 @@ export async function checkAnnouncements({
     [isSteady],
   );
   for (const { what, rows: announced, replaced, state } of rows) {
-    if (Number(announced) > replaced)
+    // Versions of before a migration hold the lines as they were declared then.
+    const isComparable = !(plan.declares && what.endsWith('.items'));
+    if (isComparable && Number(announced) > replaced)
       problems.push(`a run announced that ${announced} ${what} were replaced, and only ${replaced} were`);
     if (state === 'done') problems.push(`a run announced that ${announced} ${what} were replaced, and ended as done`);
   }

@@ -6,13 +6,16 @@ import { SECOND } from '../../../src/clock.ts';
 import { createLog } from '../../../src/log.ts';
 import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
 import { ask } from '../../support/ask.ts';
-import { MAIN } from '../../support/resources.ts';
+import { JOBS, MAIN } from '../../support/resources.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { isHonest } from '../plan/choose-variants.ts';
 import { type Action, faultOf, type Given, type Plan, planOf } from '../plan/plan.ts';
 import { checkLog } from './change-log.ts';
 import { beginning, checkRequests, comeToRest } from './come-to-rest.ts';
+import { addCustomFields } from './custom-fields.ts';
+import { declare } from './declare.ts';
 import { watchLosses } from './losses.ts';
+import { checkMasked } from './masked.ts';
 import { checkAllEnded, placeOrders } from './orders.ts';
 import type { Process } from './process.ts';
 import { askQuestions } from './questions.ts';
@@ -67,6 +70,7 @@ export async function runSeed(
       clock,
       variants: plan.played,
       logRequests: 10_000,
+      ...(plan.declares ? { addFields: addCustomFields } : {}),
     });
     const faults = [faultOf(plan), ...plan.actions.flatMap(action => action.faults.map(({ fault }) => fault))];
     const hides = faults.some(fault => isListFault(fault) && fault !== 'list-changes');
@@ -87,6 +91,10 @@ export async function runSeed(
       random,
       trace,
       edits: [],
+      declaration: null,
+      jobs: new Map(Object.entries(JOBS)),
+      people: { email: new Set(), phone: new Set() },
+      log: [],
       crashes: 0,
     };
     let timer: NodeJS.Timeout | undefined;
@@ -155,6 +163,7 @@ async function play(world: World): Promise<void> {
     if (world.problems.length > 0) return;
   }
   await comeToRest(world);
+  await checkMasked(world, 'all');
   await checkAnnouncements(world);
 }
 
@@ -164,6 +173,8 @@ async function act(world: World, action: Action): Promise<void> {
   change(world, action.changes);
   if (action.changes > 0 && world.random.chance(0.5)) changeTwice(world);
   if (action.spent > 0) sandbox.spend(action.spent);
+  const { redeclaration } = action;
+  if (redeclaration?.atCommit === null) await declare(world, redeclaration.declaration);
   const begun = beginning(world);
   const watched = await watchBadDay(world, action);
   sandbox.setBadDay(action.badDay);
@@ -172,19 +183,24 @@ async function act(world: World, action: Action): Promise<void> {
   const crashes = [...action.crashes];
   // What was dated ahead when the clock was put back is dated anew.
   const datesAnew = world.plan.actions.some(({ putBack }) => putBack !== null);
-  const before = action.kind === 'verify' && !datesAnew ? await writesSeen(world.database) : null;
+  // So do migrations.
+  const isAlone = !datesAnew && redeclaration === null;
+  const before = action.kind === 'verify' && isAlone ? await writesSeen(world.database) : null;
   for (;;) {
     const crash = crashes.shift();
     const outcome = await serve(world, action, crash);
     if (!needsSuccessor(world, outcome, crash)) break;
   }
   sandbox.setBadDay(null);
+  // The commit may not have come.
+  if (redeclaration !== null && redeclaration.atCommit !== null) await declare(world, redeclaration.declaration);
   await watched();
   await checkAnnouncements(world);
   if (before !== null && (await writesSeen(world.database)) !== before) world.problems.push('a verify wrote rows');
   await watch.done();
   await watch.lookAtAll(`after ${action.kind}`);
   await checkAllEnded(world, ids, action.kind);
+  await checkMasked(world, action.kind);
   checkRequests(world, begun, action.kind);
 }
 

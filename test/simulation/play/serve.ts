@@ -1,9 +1,12 @@
+import { Writable } from 'node:stream';
 import { type Fault, isListFault } from '../../../sandbox/faults/fault-kinds.ts';
 import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { sliceText } from '../../../src/engine/slices/slice.ts';
 import { isKind } from '../../../src/errors.ts';
+import { createLog } from '../../../src/log.ts';
 import { MAIN } from '../../support/resources.ts';
 import type { Action, Crash } from '../plan/plan.ts';
+import { declare, jobsRead } from './declare.ts';
 import { type Outcome, openProcess, type Process } from './process.ts';
 import { createReadingCheck } from './reading-cost.ts';
 import { change, restoreOne } from './source-changes.ts';
@@ -19,7 +22,7 @@ const listsHitBy = (fault: Fault) => (isListFault(fault) && !MAY_HIT_ANY.include
 
 /** Runs one process from start to end. A zombie continues while the next process reads. */
 export async function serve(world: World, action: Action, crash: Crash | undefined): Promise<Outcome> {
-  const { plan, url, sandbox, clock, watch, random, processes } = world;
+  const { plan, sandbox, clock, watch, random, processes } = world;
   let commits = 0;
   const beside: Promise<void>[] = [];
   const checkReading = createReadingCheck(plan);
@@ -47,6 +50,7 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
     if (random.chance(action.changeChance)) change(world, random.int(1, 3));
     if (random.chance(action.changeChance * action.restoreChance)) restoreOne(world);
     if (action.rival && commits === 1) beside.push(rivalReads(world));
+    if (action.redeclaration?.atCommit === commits) beside.push(declareBeside(world, action));
     if (action.putBack?.atCommit === commits) beside.push(clock.putBack(action.putBack.ms));
     if (crash?.kind === 'stop' && commits === crash.atCommit) self.stop();
     if (crash?.kind === 'zombie' && commits === crash.atCommit) void self.loseLock().then(undead);
@@ -76,7 +80,7 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
   async function open(): Promise<Process> {
     // Postgres ends the session of a killed process shortly after the process.
     for (let tries = 0; tries < 500; tries++) {
-      const opened = await openProcess({ url, name, plan, sandbox, clock, crash, onEvent });
+      const opened = await openProcess({ ...opening(world), name, crash, onEvent });
       if (opened) return opened;
       await new Promise(resolve => setTimeout(resolve, 2));
     }
@@ -86,16 +90,35 @@ export async function serve(world: World, action: Action, crash: Crash | undefin
 
 const bigints = (_name: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
 
+/** What every process is opened with. */
+function opening(world: World) {
+  const { url, plan, sandbox, clock, log: lines } = world;
+  const given = { url, plan, sandbox, clock, jobs: Object.fromEntries(jobsRead(world)) };
+  if (!plan.declares) return given;
+  const destination = new Writable({
+    write(line, _encoding, done) {
+      lines.push(String(line));
+      done();
+    },
+  });
+  return { ...given, log: createLog({ level: 'debug', destination }) };
+}
+
+/** Migrates beside the process that reads. */
+async function declareBeside(world: World, { redeclaration }: Action): Promise<void> {
+  try {
+    if (redeclaration !== null) await declare(world, redeclaration.declaration);
+  } catch (error) {
+    world.problems.push(`a migration failed beside a process: ${String(error)}`);
+  }
+}
+
 /** Tries to open a second process beside the first. */
 async function rivalReads(world: World): Promise<void> {
-  const { plan, url, sandbox, clock } = world;
   try {
     const rival = await openProcess({
-      url,
+      ...opening(world),
       name: 'rival',
-      plan,
-      sandbox,
-      clock,
       crash: undefined,
       onEvent: () => undefined,
     });
@@ -114,6 +137,8 @@ export function needsSuccessor(world: World, outcome: Outcome, crash: Crash | un
   world.watch.look();
   if (outcome.end === 'killed') return true;
   if (outcome.end === 'failed' && crash?.kind === 'stop' && isKind(outcome.error, 'stopped')) return true;
+  // A migration that masks takes the lists from whoever reads them.
+  if (outcome.end === 'failed' && world.plan.declares && isKind(outcome.error, 'stale')) return true;
   world.problems.push(`the loop ended with ${textOf(outcome)}`);
   return false;
 }

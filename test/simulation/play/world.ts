@@ -1,7 +1,9 @@
 import type { Random } from '../../../sandbox/data/random.ts';
 import type { Sandbox } from '../../../sandbox/sandbox.ts';
+import type { Job } from '../../../src/engine/job.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import type { VirtualClock } from '../../support/virtual-clock.ts';
+import type { Declaration } from '../plan/choose-declarations.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Process } from './process.ts';
 import type { Watch } from './watch.ts';
@@ -21,6 +23,13 @@ export interface World {
   readonly trace: (text: string) => void;
   /** Changes of the source that it does not list itself; `at` in epoch ms. */
   readonly edits: { readonly resource: string; readonly id: number; readonly at: number }[];
+  /** What processes start with; the declaration is null where the source sends no custom fields. */
+  declaration: Declaration | null;
+  jobs: ReadonlyMap<string, Job>;
+  /** What the source has shown of its customers. */
+  readonly people: { readonly email: Set<string>; readonly phone: Set<string> };
+  /** Lines that processes have logged. */
+  readonly log: string[];
   /** Processes that ended early. */
   crashes: number;
 }
