@@ -2,7 +2,7 @@ import type { Random } from '../../../sandbox/data/random.ts';
 import type { Variants } from '../../../sandbox/variants/variants.ts';
 import type { FieldType } from '../../../src/config/list-files.ts';
 import type { TestResource } from '../../support/resources.ts';
-import { comesWithoutIds } from '../play/watch.ts';
+import { comesWithoutIds } from './choose-variants.ts';
 
 /** What the files in `lists/` and the settings of masks say. */
 export interface Declaration {
@@ -48,7 +48,7 @@ export function chooseDeclaration(
   for (const list of [...read.filter(takesFields), ...(hasOwn ? [OWN] : [])]) {
     const shown = shownIn(list);
     // Where rows have no id, what they hold is their key, and no column of it can be masked.
-    const isBare = shown !== 'customers' && shown !== 'invoices' && comesWithoutIds(shown as 'quotes', variants);
+    const isBare = comesWithoutIds(shown, variants);
     const own = FIELDS.filter(field => !(isBare && isEverywhere && field === 'iban'));
     const all = [...own, ...(hasLines(list) ? LINE_FIELDS : [])];
     fields[list] = Object.fromEntries(some(all, 0.4).map(field => [field, random.pick(TYPES)]));
@@ -58,12 +58,10 @@ export function chooseDeclaration(
     ...some(['customers.phone', 'invoices.notes', 'invoices.items.description'], 0.3),
   ];
   const hash = some(
-    ['customers.email', ...(read.includes('users') && !withoutIds(variants) ? ['users.email'] : [])],
+    ['customers.email', ...(read.includes('users') && !comesWithoutIds('users', variants) ? ['users.email'] : [])],
     0.4,
   );
   const isText = fields.customers?.iban === 'text' && !isEverywhere && !never.includes('customers.iban');
   if (isText) hash.push(...some(['customers.iban'], 0.6));
   return { fields, never, hash, hashKey: random.chance(0.9) ? (KEYS[0] as string) : (KEYS[1] as string) };
 }
-
-const withoutIds = (variants: Partial<Variants>): boolean => variants['other-ids'] === 'no';

@@ -164,6 +164,12 @@ export const EXCLUDED: readonly {
   },
 ];
 
+/** Rows without ids are identified by their content: an edit deletes one row and adds another. */
+export function comesWithoutIds(list: string, variants: Partial<Variants>): boolean {
+  if (list === 'transactions') return variants['transaction-ids'] === 'no';
+  return variants['other-ids'] === 'no' && ['products', 'quotes', 'tickets', 'users'].includes(list);
+}
+
 /** The source shows at most so much of a list and does not say so. */
 export function isCut({ 'most-rows': rows = 'all', 'most-weight': weight = 'none' }: Partial<Variants>): boolean {
   return rows !== 'all' || weight !== 'none';

@@ -1,7 +1,8 @@
 import { isDraft } from '../../../sandbox/data/table.ts';
 import { shownId } from '../../support/compare.ts';
+import { comesWithoutIds } from '../plan/choose-variants.ts';
 import { CUSTOM_FIELDS } from './custom-fields.ts';
-import { allChanges, comesWithoutIds, isTable } from './watch.ts';
+import { allChanges, isTable } from './watch.ts';
 import type { World } from './world.ts';
 
 interface Logged {

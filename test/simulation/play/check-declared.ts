@@ -2,9 +2,9 @@ import type { Sandbox } from '../../../sandbox/sandbox.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { inOrder, isStorable, isVisible, type Shown, shownId } from '../../support/compare.ts';
 import { type Declaration, OWN, shownIn, takesFields } from '../plan/choose-declarations.ts';
+import { comesWithoutIds } from '../plan/choose-variants.ts';
 import { CUSTOM_FIELDS, customFields } from './custom-fields.ts';
 import { hashWith } from './masked.ts';
-import { comesWithoutIds } from './watch.ts';
 
 type Fields = Readonly<Record<string, ReturnType<typeof customFields>['own'][string]>>;
 type Json = Record<string, unknown>;

@@ -5,6 +5,7 @@ import type { Database } from '../../../src/warehouse/database/database.ts';
 import { isStorable, isVisible, type Shown, shownId } from '../../support/compare.ts';
 import { ALL, type TestResource } from '../../support/resources.ts';
 import { shownIn } from '../plan/choose-declarations.ts';
+import { comesWithoutIds } from '../plan/choose-variants.ts';
 
 /** Invariants that must hold at every moment; checked after every commit. */
 export interface Watch {
@@ -21,12 +22,6 @@ type Table = Shown;
 export const isTable = (resource: string): resource is Table =>
   resource !== 'financial_summaries' && ALL.some(name => name === resource);
 const keyOf = (table: Table) => (table === 'customers' || table === 'invoices' ? 'id' : '_key');
-
-/** Rows without ids are identified by their content: an edit deletes one row and adds another. */
-export function comesWithoutIds(table: Table, variants: Partial<Sandbox['variants']>): boolean {
-  if (table === 'transactions') return variants['transaction-ids'] === 'no';
-  return variants['other-ids'] === 'no' && ['products', 'quotes', 'tickets', 'users'].includes(table);
-}
 
 /**
  * Records every deletion as it happens: a row that comes back leaves no trace in `row_history`. What a watch sees starts here. `now`: the time
