@@ -8,6 +8,7 @@ import { countsAfterCover, isBeforeCover } from '../coverage/hidden-rows.ts';
 import { dueAfterLeaving, readTargeted, watchedEntry } from '../coverage/targeted.ts';
 import { isDeleted, lacksHalf, UNCOVERED } from '../deletion/is-deleted.ts';
 import { observeLackedByValue } from '../profile/lacked-by-value.ts';
+import { showsRelated } from '../profile/strategy.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type DateSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { lackClaims } from './claims.ts';
@@ -90,8 +91,8 @@ async function missingBefore(
   }: Pick<FullReading, 'slice' | 'startedAt'> & { keys: readonly string[]; half: boolean },
 ): Promise<readonly SeenRow[]> {
   const before = await missingAmong(tx, placeOf(resource), keys);
-  const isRelated = slice.by === 'value' && slice.field === resource.strategy.relatedBy;
-  const doubted = half && isRelated ? before.filter(row => row.half).map(({ key }) => key) : [];
+  const doubted =
+    half && showsRelated(resource.strategy, slice) ? before.filter(row => row.half).map(({ key }) => key) : [];
   if (doubted.length === 0) return before;
   const endedAt = new Date(await readNow(tx)).toISOString();
   const reading = { slice: sliceText(slice), startedAt, endedAt, half, lagMs: resource.lagMs, provenBefore: null };
@@ -123,7 +124,7 @@ async function daysOf(tx: Transaction, resource: Resource, keys: readonly string
 
 /** Without a row that no slice was found to lack, the list of related rows proves nothing: it may show only a part of them, such as the latest. */
 const hiddenBy = ({ strategy }: Resource, slice: Slice, lacked: readonly string[], missing: readonly SeenRow[]) => {
-  if (slice.by !== 'value' || slice.field !== strategy.relatedBy) return [];
+  if (!showsRelated(strategy, slice)) return [];
   const known = new Set(missing.map(({ key }) => key));
   return lacked.filter(key => !known.has(key));
 };

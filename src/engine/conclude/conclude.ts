@@ -24,6 +24,7 @@ import { countAgrees } from '../profile/counts.ts';
 import { observeCutFilter } from '../profile/lacked-by-value.ts';
 import { observeLeftOut, withShown } from '../profile/limited-span.ts';
 import type { Observation } from '../profile/observation.ts';
+import { showsRelated } from '../profile/strategy.ts';
 import { type End, type Step, shownBy, showsNewest, startOf } from '../read/step.ts';
 import { placeOf, type Resource } from '../resource.ts';
 import { type Day, holds } from '../slices/date-windows.ts';
@@ -127,12 +128,7 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       const { startedAt, givenUp, miscounted, miscountedRows, rows } = end;
       // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
       const targeted = { kind: 'targeted', complete: false, startedAt } as const;
-      if (
-        slice.by === 'value' &&
-        slice.field === resource.strategy.relatedBy &&
-        miscounted !== undefined &&
-        isOnePage(step)
-      ) {
+      if (showsRelated(resource.strategy, slice) && miscounted !== undefined && isOnePage(step)) {
         const evidence = `${sliceText(slice)}: ${end.reason}`;
         remember(effects, task, { trait: `filter ${slice.field}`, value: 'cut', evidence });
         return concludeTargeted(tx, effects, { ...step, end: targeted }, written);

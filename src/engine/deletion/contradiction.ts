@@ -4,6 +4,7 @@ import { confirmsByWatched } from '../coverage/targeted.ts';
 import type { Observation } from '../profile/observation.ts';
 import { addressShows, hidesDeletion } from '../profile/observe-address.ts';
 import { shownThoughLacked } from '../profile/shown-though-lacked.ts';
+import { showsRelated } from '../profile/strategy.ts';
 import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 
@@ -32,7 +33,7 @@ export interface Contradiction {
 
 /** What confirms missing rows shows them, and no slice does: where it is related rows, once slices were found to leave out some for good. */
 export const staysMissing = ({ profile, strategy }: List, slice: Slice): boolean =>
-  slice.by === 'one' || (slice.by === 'value' && slice.field === strategy.relatedBy && profile.leavesOut);
+  slice.by === 'one' || (showsRelated(strategy, slice) && profile.leavesOut);
 
 /**
  * The readings that these rows contradict. Windows and whole lists renew what they show; a page of ids may show a row elsewhere than

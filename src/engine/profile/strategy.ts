@@ -63,6 +63,10 @@ export const narrowEdges = (
 ): readonly Edge[] =>
   lengthInDays(window) >= LONG_DAYS ? inclusiveEdges.filter(edge => costly.includes(edge)) : inclusiveEdges;
 
+/** The slice is the list of the rows that share a related value, such as the invoices of a customer. */
+export const showsRelated = ({ relatedBy }: Strategy, slice: Slice): slice is Extract<Slice, { by: 'value' }> =>
+  slice.by === 'value' && slice.field === relatedBy;
+
 /** The list turns no pages: one answer is all it shows. */
 export const isSingleBody = ({ paging }: SourceProfile): boolean => paging === 'ignored';
 
