@@ -117,11 +117,14 @@ function valuesOf(table: Table, field: string): { before: RawBuilder<unknown>; a
  * order and what they lack, as a source may show the same lines in one order now, in another then; null without any.
  */
 function linesOf({ field, columns }: ChildTable, lines: RawBuilder<unknown>): RawBuilder<unknown> {
-  const held = sql`exists (select from jsonb_array_elements(f.row->${field}::text) b where b->k <> 'null')`;
+  const earlier = sql`f.row->${field}::text`;
+  const own = sql`cast(${columns.map(({ name }) => name)} as text[])`;
+  const others = sql`(select array['line', '_extra']
+    || array(select k from jsonb_object_keys(${earlier}->0) k where k <> all(${own}))
+    || array(select k from unnest(${own}) k where not exists (
+      select from jsonb_array_elements(${earlier}) b where b->k <> 'null')) as names) others`;
   return sql`(select jsonb_agg(l order by l)::text from (
-    select (select jsonb_object_agg(k, v) from jsonb_each(e) as fields(k, v)
-      where v <> 'null' and k = ${anyOf(columns.map(({ name }) => name))} and ${held}) as l
-    from jsonb_array_elements(${lines}) e) each)`;
+    select jsonb_strip_nulls(e - others.names) as l from ${others} cross join jsonb_array_elements(${lines}) e) each)`;
 }
 
 function isReplaced(table: Table, field: string): RawBuilder<boolean> {
