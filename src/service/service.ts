@@ -15,6 +15,7 @@ import type { ConsoleParts } from './console/console-parts.ts';
 import { CONSOLE_SCRIPT } from './console/console-script.ts';
 import { CONSOLE_STYLE } from './console/console-style.ts';
 import { exceptionRoutes } from './console/exceptions.ts';
+import { fieldRoutes } from './console/fields.ts';
 import { createLiveUpdates, type LiveUpdates } from './console/live.ts';
 import { newOrderRoutes } from './console/new-order.ts';
 import { orderRoutes } from './console/orders.ts';
@@ -94,7 +95,16 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 /** `/orders/new` stands before `/orders/:id`. */
 const PAGES = [
   ...[overviewRoutes, sourceRoutes, runsRoutes, newOrderRoutes, orderRoutes],
-  ...[dataRoutes, changedRoutes, exceptionRoutes, closedMonthRoutes, recordRoutes, sqlRoutes, statusRoutes],
+  ...[
+    dataRoutes,
+    fieldRoutes,
+    changedRoutes,
+    exceptionRoutes,
+    closedMonthRoutes,
+    recordRoutes,
+    sqlRoutes,
+    statusRoutes,
+  ],
 ];
 
 function createApp(

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { FieldEditor } from '../../src/service/status/list-fields.ts';
 import { withConsole } from './with-console.ts';
 import { lookAt, withPage } from './with-page.ts';
 
@@ -88,4 +89,60 @@ test('a month is closed, and what changes in it is compared and accepted', async
       await page.getByText('Nothing has changed since.').waitFor();
     });
   });
+});
+
+test('fields beyond the columns, before and after one of them became a column, and one that could not', async () => {
+  const field = { table: 'invoices', rows: 1948, total: 2000, file: null, unfit: 0 };
+  const change = { resource: 'invoices', field: 'cost_centre', type: 'text', description: '' };
+  const fields: FieldEditor = {
+    types: ['text', 'integer', 'decimal', 'date', 'timestamp'],
+    last: null,
+    read: async () => ({
+      fields: [
+        { ...field, field: 'project', type: 'text', examples: [], file: 'lists/invoices.json', unfit: 3 },
+        {
+          ...field,
+          field: 'cost_centre',
+          type: 'text',
+          examples: ['Vienna', 'A remark that nobody thought would be this long'],
+        },
+        {
+          ...field,
+          field: 'items.discount',
+          table: 'invoice_items',
+          rows: 12,
+          type: 'decimal',
+          examples: ['1.5', '12'],
+        },
+        { ...field, field: 'Odd name', type: null, examples: [] },
+      ],
+      masks: [
+        { field: 'phone', rule: 'never' },
+        { field: 'email', rule: 'hash' },
+      ],
+    }),
+    change: async asked => {
+      expect(asked).toEqual(change);
+      Object.assign(shown, { last: { change, isUnderWay: true, failure: null } });
+    },
+  };
+  const shown = { ...fields };
+  await withConsole(
+    async ({ url }) => {
+      await lookAt(`${url}/fields/main?list=invoices`, 'fields');
+      await withPage(async page => {
+        await page.goto(`${url}/data`);
+        await page.getByRole('link', { name: 'fields', exact: true }).click();
+        await page.getByLabel('List').selectOption('invoices');
+        await page.getByRole('button', { name: 'Show' }).click();
+        expect(await page.getByLabel('Field').inputValue()).toBe('cost_centre');
+        await page.getByRole('button', { name: 'Add the column' }).click();
+        await page.getByText('invoices.cost_centre becomes a column').waitFor();
+      });
+      await lookAt(`${url}/fields/main?list=invoices`, 'fields-changing');
+      Object.assign(shown, { last: { change, isUnderWay: false, failure: 'Another process is reading main.' } });
+      await lookAt(`${url}/fields/main?list=invoices`, 'fields-failed');
+    },
+    { fields: shown },
+  );
 });

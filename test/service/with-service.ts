@@ -6,8 +6,17 @@ import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts';
+import type { FieldEditor } from '../../src/service/status/list-fields.ts';
 import type { ServedSource } from '../../src/service/status/served-source.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
+
+/** No list has more fields, and none can be changed. */
+export const noFields: FieldEditor = {
+  types: ['text'],
+  last: null,
+  read: async () => ({ fields: [], masks: [] }),
+  change: async () => undefined,
+};
 
 export const silent = createLog({ level: 'silent' });
 
@@ -40,6 +49,7 @@ export async function withService(
     database,
     sources: [servedSource(database)],
     openReader: async () => null,
+    fields: noFields,
     pending: async () => [],
     pulse: { stalled: () => [] },
     hide: text => text,

@@ -13,6 +13,7 @@ import { nextTickOf, startSchedule } from '../../service/schedule/schedule.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
 import type { Database } from '../../warehouse/database/database.ts';
+import { createFieldEditor, type ServiceFields } from '../lists/field-editor.ts';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
 import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
@@ -32,18 +33,39 @@ import { openLedger, plannedOf, serviceName, watchedSource } from '../session/so
 
 export function startCommand(cli: Cli): Command {
   return newCommand('start', 'sluice start\nsluice start --source vienna     only one source of several').action(
-    cli.action({ source: true }, session =>
-      withAnySignal([session.draining], drain => start({ ...session, draining: drain.signal }, drain)),
-    ),
+    cli.action({ source: true }, start),
   );
 }
 
-/** Runs until `drain` aborts; throws its reason if that is an error of the kind `database`. */
-async function start(session: Session, drain: AbortController): Promise<0> {
-  const { settings, jobs, log, draining } = session;
+/** What lasts while the service begins anew with changed lists. */
+interface Lasting {
+  readonly database: Warehouse;
+  readonly openReader: () => Promise<Database | null>;
+  readonly fields: ServiceFields;
+}
+
+/** Runs until the first signal. When the console changes a field, the readings end, the table is migrated, and the service begins anew. */
+async function start(session: Session): Promise<0> {
+  const { settings, draining } = session;
   refuseUnprotectedHost(settings.host, settings.token);
-  const sources = settings.sources.filter(isOpen);
   const database = await session.openDatabase({ name: serviceName(session) });
+  const fields = createFieldEditor(session, database);
+  const lasting = { database, openReader: readerOf(session), fields };
+  while (!draining.aborted) {
+    await withAnySignal([draining, fields.asked], drain =>
+      serve({ ...fields.session, draining: drain.signal }, drain, lasting),
+    );
+    if (!draining.aborted) await fields.carryOut();
+  }
+  session.log.info('sluice has stopped; everything read so far is kept');
+  return 0;
+}
+
+/** Runs until `drain` aborts; throws its reason if that is an error of the kind `database`. */
+async function serve(session: Session, drain: AbortController, lasting: Lasting): Promise<void> {
+  const { settings, jobs, log, draining } = session;
+  const { database } = lasting;
+  const sources = settings.sources.filter(isOpen);
   const warn = ({ found, next }: { found: string; next: string }) => log.warn(`${found}. ${next}`);
   describeTls(database.url).forEach(warn);
   const atOnce = await limitConnections(database, sources.length);
@@ -52,8 +74,8 @@ async function start(session: Session, drain: AbortController): Promise<0> {
     throw error;
   });
   if (applied === null) {
-    log.info('sluice has stopped before its tables were migrated; the next start migrates them');
-    return 0;
+    log.info('stopped before the tables were migrated; the next start migrates them');
+    return;
   }
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
   await checkSources(session, database, sources);
@@ -67,7 +89,7 @@ async function start(session: Session, drain: AbortController): Promise<0> {
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.
   try {
     closing.push(keepEmbedded(session, database, drain));
-    await startParts(session, database, sources, atOnce, closing);
+    await startParts(session, lasting, sources, atOnce, closing);
     const resources = [...jobs.keys()];
     const facts = { sources: sources.map(({ name }) => name), resources, readings: atOnce, database: database.place };
     log.info(facts, 'sluice is running');
@@ -77,22 +99,21 @@ async function start(session: Session, drain: AbortController): Promise<0> {
     for (const close of closing.reverse()) await close();
   }
   if (isKind(draining.reason, 'database')) throw draining.reason;
-  log.info('sluice has stopped; everything read so far is kept');
-  return 0;
 }
 
 /** Starts the parts of the service and adds to `closing` what stops them, in reverse order. */
 async function startParts(
   session: Session,
-  database: Database,
+  lasting: Lasting,
   sources: readonly OpenSource[],
   atOnce: number,
   closing: (() => Promise<void>)[],
 ): Promise<void> {
   const { jobs, clock, log, draining } = session;
+  const { database } = lasting;
   const stopping = stopAfterDraining(session);
   closing.push(watchEventLoop(session));
-  const pulse = await serveBeside(session, database, sources, closing);
+  const pulse = await serveBeside(session, lasting, sources, closing);
   const planned = sources.flatMap(source => plannedOf(source, jobs));
   const schedule = await startSchedule({ planned, database, clock, log });
   closing.push(() => schedule.stop());
@@ -124,7 +145,7 @@ const SPARE_MS = 10 * MINUTE;
 /** Starts the HTTP port, the incident monitor and the deliveries of a service. The caller beats the pulse whenever a loop makes progress. */
 async function serveBeside(
   session: Session,
-  database: Database,
+  { database, openReader, fields }: Lasting,
   sources: readonly OpenSource[],
   closing: (() => Promise<void>)[],
 ): Promise<Pulse> {
@@ -138,7 +159,6 @@ async function serveBeside(
     return { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
   });
   const { alertWebhookUrl: alertUrl, alertAllowsPrivate, freshnessLimitMs, host, port, token } = settings;
-  const openReader = readerOf(session);
   const readReceivers = () => hiddenReceivers(session);
   // A wrong file is reported now, and not only in the log.
   readReceivers();
@@ -149,6 +169,7 @@ async function serveBeside(
     ...common,
     ...{ host, port, token },
     openReader,
+    fields,
     pending: () => listPending(session, database, { sources: sources.slice(probes++ % sources.length).slice(0, 1) }),
     pulse,
   });

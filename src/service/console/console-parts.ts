@@ -3,6 +3,7 @@ import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { listRuns, type PastRun } from '../../warehouse/reports/run-history.ts';
+import type { FieldEditor } from '../status/list-fields.ts';
 import type { RowCounts, ServedSource } from '../status/served-source.ts';
 import {
   type FullState,
@@ -19,6 +20,7 @@ export interface ConsoleParts {
   readonly sources: readonly ServedSource[];
   /** The warehouse as the login that may only read; null where there is none. */
   openReader(): Promise<Database | null>;
+  readonly fields: FieldEditor;
   /** Browsers have to log in. */
   readonly isGuarded: boolean;
   /** Shared with the metrics, so that a table is counted once. */
@@ -29,7 +31,7 @@ export interface ConsoleParts {
 }
 
 /** Where a row quotes a source, which may quote what it was sent. */
-const QUOTES = ['field', 'meaning', 'message', 'next', 'payload', 'reason', 'reasons'];
+const QUOTES = ['examples', 'field', 'meaning', 'message', 'next', 'payload', 'reason', 'reasons'];
 
 /** The same without secrets. Whatever a page shows of these fields passes here once it is read. */
 export function withoutSecrets<T>({ hide }: Pick<ConsoleParts, 'hide'>, read: T): T {

@@ -52,7 +52,7 @@ async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html
     parts.sources.length > 1
       ? html`<form class="row filter" method="get" action="/data">${sourceField(parts.sources, source)}<button>Show</button></form>`
       : '';
-  const exceptions = html`<p class="foot after"><span><a href="/quarantine/${path}"><b>${count(quarantined)}</b> in quarantine</a></span><span><a href="/missing/${path}"><b>${count(missing)}</b> missing</a></span>${held > 0 ? html`<span><a href="/held/${path}"><b>${count(held)}</b> held</a></span>` : ''}<span><a href="/months/${path}">closed months</a></span><span><a href="/changed/${path}">changes</a></span></p>`;
+  const exceptions = html`<p class="foot after"><span><a href="/quarantine/${path}"><b>${count(quarantined)}</b> in quarantine</a></span><span><a href="/missing/${path}"><b>${count(missing)}</b> missing</a></span>${held > 0 ? html`<span><a href="/held/${path}"><b>${count(held)}</b> held</a></span>` : ''}<span><a href="/fields/${path}">fields</a></span><span><a href="/months/${path}">closed months</a></span><span><a href="/changed/${path}">changes</a></span></p>`;
   const list = table({
     caption: `Tables of ${source}`,
     head: ['table', 'rows', 'what it holds'],

@@ -1,0 +1,65 @@
+import { count } from '../format.ts';
+
+/** A field of a list beyond those that Sluice knows. */
+export interface ListField {
+  /** Those of the rows inside as `items.discount`. */
+  readonly field: string;
+  readonly table: string;
+  /** Rows that carry it; of a column, those with a value. */
+  readonly rows: number;
+  readonly total: number;
+  /** What a column of it could be; null for lists and objects, and for names that no column can have. */
+  readonly type: string | null;
+  readonly examples: readonly string[];
+  /** The file that gives it a column; null without one. */
+  readonly file: string | null;
+  /** Values that do not fit the type of its column, and stay in `_extra`. */
+  readonly unfit: number;
+}
+
+/** What the settings say of a field that is not stored as it comes. */
+export interface MaskedField {
+  readonly field: string;
+  readonly rule: 'never' | 'hash';
+}
+
+export interface ListFields {
+  readonly fields: readonly ListField[];
+  readonly masks: readonly MaskedField[];
+}
+
+/** A field that gets a column, or, with the type null, loses it. */
+export interface FieldChange {
+  readonly resource: string;
+  readonly field: string;
+  readonly type: string | null;
+  readonly description: string;
+}
+
+/** How the console shows the fields of lists, and changes them. */
+export interface FieldEditor {
+  readonly types: readonly string[];
+  read(source: string, resource: string): Promise<ListFields>;
+  /**
+   * Checks the change, and lets the service begin anew with it once its readings have ended. Kinds `usage` and `configuration` for one that cannot
+   * be, `failed` while another is under way.
+   */
+  change(change: FieldChange): Promise<void>;
+  /** The change that is under way, or the last one; why it failed. */
+  readonly last: { readonly change: FieldChange; readonly isUnderWay: boolean; readonly failure: string | null } | null;
+}
+
+/** `Never stored: phone.` */
+export function maskLines(masks: readonly MaskedField[]): string[] {
+  const named = (rule: MaskedField['rule']) =>
+    masks
+      .filter(mask => mask.rule === rule)
+      .map(({ field }) => field)
+      .join(', ');
+  const [never, hash] = [named('never'), named('hash')];
+  return [...(never ? [`Never stored: ${never}.`] : []), ...(hash ? [`Stored as hashes: ${hash}.`] : [])];
+}
+
+/** `column; 3 of other types in _extra` */
+export const keptText = ({ file, unfit }: ListField): string =>
+  file === null ? '_extra' : `column${unfit > 0 ? `; ${count(unfit)} of other types in _extra` : ''}`;
