@@ -48,6 +48,10 @@ test('changes are shown, picked, and followed as they come', async () => {
         run_id: expect.any(Number),
       },
     ]);
+    expect((await sluice(['changes', '--since', '1h'])).stdout).toBe((await sluice(['changes', '--from', '1'])).stdout);
+    expect((await sluice(['changes', '--since', '0'])).stdout).toBe('');
+    const odd = await sluice(['changes', '--since', 'yesterday']);
+    expect([odd.code, odd.stderr]).toEqual([2, expect.stringContaining('such as 5m')]);
     const following = begin(['changes', '--follow', '--json', '--from', '2'], { env });
     await until(() => following.stdout().includes('"number":2'));
     sandbox.update('invoices', one, { status: 'Paid' } as never);

@@ -9,10 +9,11 @@ import { zoneNote } from '../output/moments.ts';
 import { ndjson } from '../output/query-formats.ts';
 import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
 import { parseChangeNumber, refuseFrom } from '../session/change-numbers.ts';
-import { type Cli, newCommand, openQueryLogin, type Session, selectResources } from '../session/session.ts';
+import { type Cli, duration, newCommand, openQueryLogin, type Session, selectResources } from '../session/session.ts';
 
 const EXAMPLES = `sluice changes                      the newest 20
 sluice changes invoices --follow    those that come
+sluice changes --since 24h
 sluice changes --from 4711 --json   all from a number on, one JSON object a line
 sluice changes --where "kind = 'updated' and after->>'status' = 'Paid'"`;
 
@@ -22,6 +23,8 @@ const LOOK_EVERY_MS = SECOND;
 
 interface Options {
   readonly from?: number;
+  /** Milliseconds. */
+  readonly since?: number;
   readonly where?: string;
   readonly follow?: boolean;
 }
@@ -30,6 +33,7 @@ export function changesCommand(cli: Cli): Command {
   return newCommand('changes', EXAMPLES)
     .argument('[resource]', 'one list')
     .option('--from <number>', `all from this number on (default: the newest ${NEWEST})`, parseChangeNumber)
+    .option('--since <age>', 'all that were seen since then, such as 30m, 24h or 7d ago', duration('--since'))
     .option('--where <condition>', 'those for which this SQL over the columns of the view "changes" holds')
     .option('--follow', 'print more as they come')
     .action(cli.action({ source: false }, showChanges));
@@ -46,7 +50,7 @@ async function showChanges(session: Session, resource: string | undefined, optio
   const database = await openQueryLogin(session);
   const numbers = await readNumbers(database, schema);
   const { last } = numbers;
-  const { from, where, follow = false } = options;
+  const { from, since, where, follow = false } = options;
   if (from !== undefined) refuseFrom(numbers, from, COMMAND);
   const format = terminal.json ? ndjson() : lines(timeZone);
   const print = async (between: Parameters<typeof changesQuery>[0]) => {
@@ -55,7 +59,8 @@ async function showChanges(session: Session, resource: string | undefined, optio
       terminal.write(format.write(columns, rows)),
     );
   };
-  await print(from === undefined ? { to: last, newest: NEWEST } : { from, to: last });
+  const isNewest = from === undefined && since === undefined;
+  await print({ ...(isNewest ? { newest: NEWEST } : { from, since }), to: last });
   if (!follow) {
     if (!terminal.json)
       terminal.note(last === 0 ? 'Nothing has changed since the lists were first read.' : zoneNote(timeZone));

@@ -11,11 +11,10 @@ import {
   MOST_WAIT_S,
 } from '../../service/answers/fresh-query.ts';
 import type { Query, QueryPlace } from '../../service/answers/lists-read.ts';
-import { parseDuration } from '../../service/format.ts';
 import { MOST_REQUESTS } from '../../service/orders/refresh.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { createProgress } from '../output/progress.ts';
-import { isOpen, type Session, wholeNumber } from '../session/session.ts';
+import { duration, isOpen, type Session, wholeNumber } from '../session/session.ts';
 import { readUsage, recognise, watchedSource } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
 import { completeOrders } from './complete-orders.ts';
@@ -30,21 +29,13 @@ export interface FreshOptions {
 /** The options of a query that may not be older than somebody says. */
 export const withFreshOptions = (command: Command): Command =>
   command
-    .option('--max-age <age>', 'read again first what is older: 5m, 90s, 2h, 0', maxAge)
+    .option('--max-age <age>', 'read again first what is older: 5m, 90s, 2h, 0', duration('--max-age'))
     .option(
       '--max-requests <n>',
       `answer nothing if that takes more requests (default: ${MOST_REQUESTS})`,
       wholeNumber('--max-requests', 1, 1_000_000),
     )
     .option('--wait <seconds>', `or longer (default: ${MOST_WAIT_S})`, wholeNumber('--wait', 1, 86_400));
-
-function maxAge(text: string): number {
-  const age = parseDuration(text);
-  if (age !== null) return age;
-  throw new SluiceError('usage', `--max-age ${text} is not valid.`, {
-    next: 'Expected: a number with s, m, h or d, such as 5m, or 0.',
-  });
-}
 
 /** Null where somebody takes an answer of any age. Kind `usage` for the other options without an age. */
 function freshnessOf({ maxAge: maxAgeMs, maxRequests, wait }: FreshOptions): Freshness | null {

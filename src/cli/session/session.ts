@@ -6,6 +6,7 @@ import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { didYouMean } from '../../nearest-name.ts';
+import { parseDuration } from '../../service/format.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { MigrationOptions } from '../../warehouse/database/migrate.ts';
 import type { Shell } from './shell.ts';
@@ -133,6 +134,17 @@ export function wholeNumber(flag: string, least: number, most: number): (text: s
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     throw new SluiceError('usage', `${flag} ${text} is not valid.`, {
       next: `Expected: a whole number from ${least} to ${most}.`,
+    });
+  };
+}
+
+/** A parser for a duration, in milliseconds. It throws the kind `usage` for anything else. */
+export function duration(flag: string): (text: string) => number {
+  return text => {
+    const ms = parseDuration(text);
+    if (ms !== null) return ms;
+    throw new SluiceError('usage', `${flag} ${text} is not valid.`, {
+      next: 'Expected: a number with s, m, h or d, such as 5m, or 0.',
     });
   };
 }

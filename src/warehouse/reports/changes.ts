@@ -37,20 +37,22 @@ const DIFFERENCES = `case when kind = 'updated' then (
     from jsonb_object_keys(after) f(name) order by f.name limit ${MOST_FIELDS}) d) end`;
 
 /**
- * A query for changes by their numbers, in their order: all `from` .. `to`, or the `newest` up to `to`. `isText`: number, time, what changed, and
+ * A query for changes by their numbers, in their order: all `from` .. `to`, those seen in the last `since` milliseconds, or the `newest`. `isText`: number, time, what changed, and
  * how, and the list, key and kind apart; otherwise all columns. `where` is SQL from the person who runs it, for a login that may only read.
  */
 export function changesQuery({
   from = 0,
   to,
+  since,
   newest,
   resource,
   where,
   isText = false,
   changes = 'changes',
 }: {
-  readonly from?: number;
+  readonly from?: number | undefined;
   readonly to: number;
+  readonly since?: number | undefined;
   readonly newest?: number;
   readonly resource?: string | undefined;
   readonly where?: string | undefined;
@@ -60,6 +62,7 @@ export function changesQuery({
 }): string {
   const conditions = [
     `number between ${from} and ${to}`,
+    ...(since === undefined ? [] : [`seen_at >= now() - interval '${since} milliseconds'`]),
     ...(resource === undefined ? [] : [`resource = '${resource.replaceAll("'", "''")}'`]),
     // A comment at its end ends with the line.
     ...(where === undefined ? [] : [`(${where}\n)`]),
