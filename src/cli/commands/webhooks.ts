@@ -9,7 +9,7 @@ import {
   receiverSecret,
   renewSecret,
   type Webhook,
-} from '../../warehouse/ledgers/receivers.ts';
+} from '../../warehouse/ledgers/webhook-addresses.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
@@ -35,7 +35,7 @@ export function webhooksCommand(cli: Cli): Command {
     )
     .option('--dry-run', 'show what would be registered; send and store nothing')
     .option('--again', 'register even if this address is registered already')
-    .option('--new-secret', `end the address with a new secret; the one before is accepted for ${PREVIOUS_DAYS} days`)
+    .option('--new-secret', `put a new secret into the address; the previous one is accepted for ${PREVIOUS_DAYS} days`)
     .option('--no-wait', NO_WAIT)
     .action(cli.action({ source: true }, registerAddress));
   const list = newCommand('list', 'sluice webhooks list')

@@ -4,7 +4,7 @@ import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { leaveHints } from '../../warehouse/ledgers/hints.ts';
-import { listReceivers } from '../../warehouse/ledgers/receivers.ts';
+import { listReceivers } from '../../warehouse/ledgers/webhook-addresses.ts';
 import { isSameSecret } from '../access/attempt-limit.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import { sharedRun } from '../shared-run.ts';

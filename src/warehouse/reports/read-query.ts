@@ -89,7 +89,7 @@ export async function readQuery(
     if (volume.isExceeded()) throw tooLarge(mostBytes);
     if (error instanceof SluiceError) throw error;
     if (!isOfQuery(error)) throw explainDatabaseError(error, database.place);
-    throw explainQuery(error, { ...options, query }, await nearRelation(client, error, schema));
+    throw explainQueryError(error, { ...options, query }, await nearRelation(client, error, schema));
   } finally {
     volume.end();
     cursor?.leave();
@@ -183,7 +183,7 @@ function hintOf({ code, message }: pg.DatabaseError, schema: string, near: strin
   return `${near}The schemas ${schema}, sluice and public were searched. sluice status lists the tables; sluice sync creates them.`;
 }
 
-function explainQuery(
+function explainQueryError(
   error: pg.DatabaseError,
   { query, schema, timeoutMs }: ReadOptions & { query: string },
   meant: string,

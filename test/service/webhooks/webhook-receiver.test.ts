@@ -7,7 +7,7 @@ import { createLog } from '../../../src/log.ts';
 import type { Service } from '../../../src/service/service.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { dueHints } from '../../../src/warehouse/ledgers/hints.ts';
-import { noteWebhook, receiverSecret, renewSecret } from '../../../src/warehouse/ledgers/receivers.ts';
+import { noteWebhook, receiverSecret, renewSecret } from '../../../src/warehouse/ledgers/webhook-addresses.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { long } from '../../support/long.ts';
