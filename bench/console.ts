@@ -91,7 +91,7 @@ async function measure(sources: readonly ServedSource[]): Promise<void> {
     database: postgres.database,
     sources,
     openReader: async () => null,
-    fields: { types: [], last: null, read: async () => ({ fields: [], masks: [] }), change: async () => undefined },
+    fields: { types: [], last: null, read: async () => ({ fields: [], masks: [] }), add: async () => undefined },
     pending: async () => [],
     pulse: { stalled: () => [] },
     hide: text => text,

@@ -93,7 +93,7 @@ test('a month is closed, and what changes in it is compared and accepted', async
 
 test('fields beyond the columns, before and after one of them became a column, and one that could not', async () => {
   const field = { table: 'invoices', rows: 1948, total: 2000, file: null, unfit: 0 };
-  const change = { resource: 'invoices', field: 'cost_centre', type: 'text', description: '' };
+  const added = { resource: 'invoices', field: 'cost_centre', type: 'text', description: '' };
   const fields: FieldEditor = {
     types: ['text', 'integer', 'decimal', 'date', 'timestamp'],
     last: null,
@@ -121,9 +121,9 @@ test('fields beyond the columns, before and after one of them became a column, a
         { field: 'email', rule: 'hash' },
       ],
     }),
-    change: async asked => {
-      expect(asked).toEqual(change);
-      Object.assign(shown, { last: { change, isUnderWay: true, failure: null } });
+    add: async asked => {
+      expect(asked).toEqual(added);
+      Object.assign(shown, { last: { field: added, isUnderWay: true, failure: null } });
     },
   };
   const shown = { ...fields };
@@ -140,7 +140,7 @@ test('fields beyond the columns, before and after one of them became a column, a
         await page.getByText('invoices.cost_centre becomes a column').waitFor();
       });
       await lookAt(`${url}/fields/main?list=invoices`, 'fields-changing');
-      Object.assign(shown, { last: { change, isUnderWay: false, failure: 'Another process is reading main.' } });
+      Object.assign(shown, { last: { field: added, isUnderWay: false, failure: 'Another process is reading main.' } });
       await lookAt(`${url}/fields/main?list=invoices`, 'fields-failed');
     },
     { fields: shown },

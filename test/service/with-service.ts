@@ -15,7 +15,7 @@ export const noFields: FieldEditor = {
   types: ['text'],
   last: null,
   read: async () => ({ fields: [], masks: [] }),
-  change: async () => undefined,
+  add: async () => undefined,
 };
 
 export const silent = createLog({ level: 'silent' });

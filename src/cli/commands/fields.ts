@@ -2,11 +2,11 @@ import type { Command } from 'commander';
 import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, plural } from '../../service/format.ts';
-import { type FieldChange, keptText, maskLines } from '../../service/status/list-fields.ts';
+import { keptText, maskLines } from '../../service/status/list-fields.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { countFilled } from '../../warehouse/reports/extra-fields.ts';
 import { changeList } from '../lists/change-list.ts';
-import { COLUMN_TYPES, masksOf, placeOf, planChange, readFields } from '../lists/fields.ts';
+import { COLUMN_TYPES, columnOf, masksOf, planDrop, planField, readFields } from '../lists/fields.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated, refusePending } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
@@ -60,7 +60,7 @@ async function showFields(session: Session, resource: string): Promise<0> {
       each.field,
       `${count(each.rows)} of ${count(each.total)}`,
       each.type ?? '-',
-      each.examples.map(example => (example.length > 24 ? `${example.slice(0, 23)}…` : example)).join(', '),
+      each.examples.map(example => shortened(terminal.hidden(example))).join(', '),
       keptText(each),
     ]);
     const first = fields.find(({ file, type }) => file === null && type !== null);
@@ -73,6 +73,8 @@ async function showFields(session: Session, resource: string): Promise<0> {
   return 0;
 }
 
+const shortened = (text: string): string => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
+
 async function addField(
   session: Session,
   resource: string,
@@ -82,8 +84,16 @@ async function addField(
   command: Command,
 ): Promise<0> {
   const { terminal } = session;
-  const { file, database, changed } = await changeField(session, { resource, field, type, description }, command);
-  const { table: name, column } = placeOf(resource, changed.jobs.get(resource) as Job, field);
+  refuseSource(command);
+  let opening: Promise<Database> | undefined;
+  const open = () => {
+    opening ??= openMigrated(session);
+    return opening;
+  };
+  const edit = await planField(session, { resource, field, type, description }, open);
+  const database = await open();
+  const { file, changed } = await changeList(session, database, { resource, edit, putsBack: false });
+  const { table: name, column } = columnOf(resource, changed.jobs.get(resource) as Job, field);
   let filled = 0;
   for (const { schema } of session.settings.sources) filled += await countFilled(database.kysely, schema, name, column);
   terminal.show({ resource, field, type, table: name, file, filled }, () =>
@@ -104,24 +114,18 @@ async function dropField(
   command: Command,
 ): Promise<0> {
   const { terminal, jobs } = session;
-  const { file } = await changeField(session, { resource, field, type: null, description: '' }, command);
-  const { table: name, column } = placeOf(resource, jobs.get(resource) as Job, field);
+  refuseSource(command);
+  const edit = planDrop(session, resource, field);
+  const database = await openMigrated(session);
+  const { file } = await changeList(session, database, { resource, edit, putsBack: true });
+  const { table: name, column } = columnOf(resource, jobs.get(resource) as Job, field);
   terminal.show({ resource, field, table: name, file }, () =>
-    [`${name}.${column} is no column any more; its values are in _extra.`, `  written: ${file}`].join('\n'),
+    [`${name}.${column} is no longer a column; its values are in _extra.`, `  written: ${file}`].join('\n'),
   );
   return 0;
 }
 
-async function changeField(session: Session, change: FieldChange, command: Command) {
-  selectResources(session.jobs, [change.resource]);
+function refuseSource(command: Command): void {
   if (command.optsWithGlobals<{ source?: string }>().source !== undefined)
     throw new SluiceError('usage', 'A file in lists/ holds for all sources.', { next: 'Leave out --source.' });
-  let opening: Promise<Database> | undefined;
-  const open = () => {
-    opening ??= openMigrated(session);
-    return opening;
-  };
-  const edit = await planChange(session, change, open);
-  const database = await open();
-  return { database, ...(await changeList(session, database, change.resource, edit)) };
 }

@@ -33,39 +33,22 @@ import { openLedger, plannedOf, serviceName, watchedSource } from '../session/so
 
 export function startCommand(cli: Cli): Command {
   return newCommand('start', 'sluice start\nsluice start --source vienna     only one source of several').action(
-    cli.action({ source: true }, start),
+    cli.action({ source: true }, (session, _options: unknown, command: Command) =>
+      withAnySignal([session.draining], drain =>
+        start({ ...session, draining: drain.signal }, drain, {
+          isPart: command.optsWithGlobals<{ source?: string }>().source !== undefined,
+        }),
+      ),
+    ),
   );
 }
 
-/** What lasts while the service begins anew with changed lists. */
-interface Lasting {
-  readonly database: Warehouse;
-  readonly openReader: () => Promise<Database | null>;
-  readonly fields: ServiceFields;
-}
-
-/** Runs until the first signal. When the console changes a field, the readings end, the table is migrated, and the service begins anew. */
-async function start(session: Session): Promise<0> {
-  const { settings, draining } = session;
-  refuseUnprotectedHost(settings.host, settings.token);
-  const database = await session.openDatabase({ name: serviceName(session) });
-  const fields = createFieldEditor(session, database);
-  const lasting = { database, openReader: readerOf(session), fields };
-  while (!draining.aborted) {
-    await withAnySignal([draining, fields.asked], drain =>
-      serve({ ...fields.session, draining: drain.signal }, drain, lasting),
-    );
-    if (!draining.aborted) await fields.carryOut();
-  }
-  session.log.info('sluice has stopped; everything read so far is kept');
-  return 0;
-}
-
 /** Runs until `drain` aborts; throws its reason if that is an error of the kind `database`. */
-async function serve(session: Session, drain: AbortController, lasting: Lasting): Promise<void> {
+async function start(session: Session, drain: AbortController, of: { isPart: boolean }): Promise<0> {
   const { settings, jobs, log, draining } = session;
-  const { database } = lasting;
+  refuseUnprotectedHost(settings.host, settings.token);
   const sources = settings.sources.filter(isOpen);
+  const database = await session.openDatabase({ name: serviceName(session) });
   const warn = ({ found, next }: { found: string; next: string }) => log.warn(`${found}. ${next}`);
   describeTls(database.url).forEach(warn);
   const atOnce = await limitConnections(database, sources.length);
@@ -74,8 +57,8 @@ async function serve(session: Session, drain: AbortController, lasting: Lasting)
     throw error;
   });
   if (applied === null) {
-    log.info('stopped before the tables were migrated; the next start migrates them');
-    return;
+    log.info('sluice has stopped before its tables were migrated; the next start migrates them');
+    return 0;
   }
   if (applied.length > 0) log.info({ applied }, 'migrations applied');
   await checkSources(session, database, sources);
@@ -88,42 +71,58 @@ async function serve(session: Session, drain: AbortController, lasting: Lasting)
   const closing: (() => Promise<void>)[] = [];
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.
   try {
-    closing.push(keepEmbedded(session, database, drain));
-    await startParts(session, lasting, sources, atOnce, closing);
+    closing.push(keepEmbedded(session, database, drain), watchEventLoop(session));
+    const fields = createFieldEditor(session, database, of);
+    const pulse = await serveBeside(session, database, { sources, fields }, closing);
     const resources = [...jobs.keys()];
     const facts = { sources: sources.map(({ name }) => name), resources, readings: atOnce, database: database.place };
     log.info(facts, 'sluice is running');
-    await untilAborted(draining);
-    log.info('stopping; work in progress is finished first');
+    const memories = new Map(sources.map(({ name }) => [name, newMemory()]));
+    while (!draining.aborted) {
+      await withAnySignal([draining, fields.asked], ({ signal }) =>
+        readOnSchedule({ ...session, jobs: fields.jobs, draining: signal }, database, {
+          sources,
+          atOnce,
+          pulse,
+          memories,
+        }),
+      );
+      if (!draining.aborted) await fields.carryOut();
+    }
   } finally {
     for (const close of closing.reverse()) await close();
   }
   if (isKind(draining.reason, 'database')) throw draining.reason;
+  log.info('sluice has stopped; everything read so far is kept');
+  return 0;
 }
 
-/** Starts the parts of the service and adds to `closing` what stops them, in reverse order. */
-async function startParts(
+interface Read {
+  readonly sources: readonly OpenSource[];
+  readonly atOnce: number;
+  readonly pulse: Pulse;
+  readonly memories: ReadonlyMap<string, AgendaMemory>;
+}
+
+/** Reads the sources by their schedules, until the service drains and what it reads then has ended. */
+async function readOnSchedule(
   session: Session,
-  lasting: Lasting,
-  sources: readonly OpenSource[],
-  atOnce: number,
-  closing: (() => Promise<void>)[],
+  database: Database,
+  { sources, atOnce, pulse, memories }: Read,
 ): Promise<void> {
   const { jobs, clock, log, draining } = session;
-  const { database } = lasting;
   const stopping = stopAfterDraining(session);
-  closing.push(watchEventLoop(session));
-  const pulse = await serveBeside(session, lasting, sources, closing);
-  const planned = sources.flatMap(source => plannedOf(source, jobs));
-  const schedule = await startSchedule({ planned, database, clock, log });
-  closing.push(() => schedule.stop());
-  const byName = new Map(sources.map(source => [source.name, { source, memory: newMemory() }]));
+  const schedule = await startSchedule({
+    planned: sources.flatMap(source => plannedOf(source, jobs)),
+    ...{ database, clock, log },
+  });
+  const byName = new Map(sources.map(source => [source.name, source]));
   const wakeUps = startWakeUps({
     database,
     sources: [...byName.keys()],
     most: atOnce,
     wake: async (name, turn) => {
-      const { source, memory } = byName.get(name) as { source: OpenSource; memory: AgendaMemory };
+      const [source, memory] = [byName.get(name) as OpenSource, memories.get(name) as AgendaMemory];
       return withAnySignal([draining, turn.signal], ({ signal }) =>
         readDue({ ...session, signal: stopping, draining: signal }, database, source, {
           pulse,
@@ -134,8 +133,11 @@ async function startParts(
     },
     log,
   });
-  // Stopped after the schedule, so that no slot is recorded while the last readings finish.
-  closing.splice(-1, 0, () => wakeUps.stop());
+  await untilAborted(draining);
+  log.info('stopping; work in progress is finished first');
+  // First, so that no slot is recorded while the last readings finish.
+  await schedule.stop();
+  await wakeUps.stop();
 }
 
 /** A request has six attempts; the seventh time-out and the spare time cover the pauses between them and a slow machine. */
@@ -145,8 +147,8 @@ const SPARE_MS = 10 * MINUTE;
 /** Starts the HTTP port, the incident monitor and the deliveries of a service. The caller beats the pulse whenever a loop makes progress. */
 async function serveBeside(
   session: Session,
-  { database, openReader, fields }: Lasting,
-  sources: readonly OpenSource[],
+  database: Database,
+  { sources, fields }: { readonly sources: readonly OpenSource[]; readonly fields: ServiceFields },
   closing: (() => Promise<void>)[],
 ): Promise<Pulse> {
   const { settings, jobs, clock, log, terminal } = session;
@@ -156,9 +158,11 @@ async function serveBeside(
   const served = sources.map(source => {
     const ledger = openLedger(database, source);
     const nextTickAt = nextTickOf(plannedOf(source, jobs));
-    return { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
+    const watched = { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
+    return Object.defineProperty(watched, 'jobs', { get: () => fields.jobs, enumerable: true });
   });
   const { alertWebhookUrl: alertUrl, alertAllowsPrivate, freshnessLimitMs, host, port, token } = settings;
+  const openReader = readerOf(session);
   const readReceivers = () => hiddenReceivers(session);
   // A wrong file is reported now, and not only in the log.
   readReceivers();
@@ -168,9 +172,11 @@ async function serveBeside(
   const service = await openService({
     ...common,
     ...{ host, port, token },
-    openReader,
-    fields,
-    pending: () => listPending(session, database, { sources: sources.slice(probes++ % sources.length).slice(0, 1) }),
+    ...{ openReader, fields },
+    pending: () =>
+      listPending({ ...session, jobs: fields.jobs }, database, {
+        sources: sources.slice(probes++ % sources.length).slice(0, 1),
+      }),
     pulse,
   });
   closing.push(() => service.close());

@@ -1,33 +1,54 @@
 import { explain, SluiceError } from '../../errors.ts';
-import type { FieldChange, FieldEditor } from '../../service/status/list-fields.ts';
+import { countServices } from '../../service/schedule/wake-ups.ts';
+import type { FieldEditor, NewField } from '../../service/status/list-fields.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Session } from '../session/session.ts';
 import { changeList } from './change-list.ts';
-import { COLUMN_TYPES, planChange, readFields } from './fields.ts';
-import type { Content } from './list-file.ts';
+import { COLUMN_TYPES, planField, readFields } from './fields.ts';
+import { type Content, refuseUnwritable } from './list-file.ts';
 
-/** Changes of fields that a service makes for its console: it ends its readings, changes the list, and begins anew with it. */
+/** Gives fields columns while a service runs: it ends its readings, changes the list, and reads on with it. */
 export interface ServiceFields extends FieldEditor {
-  /** What the service works with, with the lists as they are now. */
-  readonly session: Session;
-  /** Aborted once a change is to be made. */
+  /** The lists as they are now. */
+  readonly jobs: Session['jobs'];
+  /** Aborted once a field is to get a column. */
   readonly asked: AbortSignal;
-  /** Makes the change. The service reads nothing meanwhile. */
+  /** Gives it the column. The service reads nothing meanwhile. */
   carryOut(): Promise<void>;
 }
 
-export function createFieldEditor(begun: Session, database: Database): ServiceFields {
+/** `isPart`: the service serves some of the sources of its settings; the lists are those of all. */
+export function createFieldEditor(begun: Session, database: Database, { isPart }: { isPart: boolean }): ServiceFields {
+  const { log, draining } = begun;
   let session = begun;
   let last: FieldEditor['last'] = null;
-  let next: { readonly change: FieldChange; readonly edit: (content: Content) => Content } | null = null;
+  let next: { readonly field: NewField; readonly edit: (content: Content) => Content } | null = null;
+  let isPlanning = false;
   let asking = new AbortController();
+
+  const refuse = (message: string, next: string) => {
+    throw new SluiceError('failed', message, { next });
+  };
+  async function plan(field: NewField): Promise<void> {
+    const file = `lists/${field.resource}.json`;
+    if (isPart) refuse('This service reads only some of the sources, and a list is that of all.', `Change ${file}.`);
+    if ((await countServices(database)) > 1)
+      refuse('Another service uses this database.', `Change ${file} for both, and start both again.`);
+    const edit = await planField(session, field, async () => database);
+    refuseUnwritable(session, field.resource);
+    if (draining.aborted) refuse('The service is stopping.', 'Try again once it runs.');
+    next = { field, edit };
+    last = { field, isUnderWay: true, failure: null };
+    asking.abort();
+  }
+
   return {
     types: COLUMN_TYPES,
     get last() {
       return last;
     },
-    get session() {
-      return session;
+    get jobs() {
+      return session.jobs;
     },
     get asked() {
       return asking.signal;
@@ -37,31 +58,31 @@ export function createFieldEditor(begun: Session, database: Database): ServiceFi
       if (source === undefined) throw new Error(`There is no source ${name}.`);
       return readFields(session, database, source, resource);
     },
-    async change(change) {
-      const edit = await planChange(session, change, async () => database);
-      if (next !== null)
-        throw new SluiceError('failed', `Another change is under way: ${next.change.resource}.${next.change.field}.`, {
-          next: 'Wait until it is done.',
-        });
-      next = { change, edit };
-      last = { change, isUnderWay: true, failure: null };
-      asking.abort();
+    async add(field) {
+      if (isPlanning || next !== null) refuse('Another field is just getting a column.', 'Try again when it has one.');
+      isPlanning = true;
+      try {
+        await plan(field);
+      } finally {
+        isPlanning = false;
+      }
     },
     async carryOut() {
       if (next === null) return;
-      const { change, edit } = next;
-      const facts = { resource: change.resource, field: change.field, type: change.type };
+      const { field, edit } = next;
       let failure: string | null = null;
       try {
-        const { file, changed } = await changeList(session, database, change.resource, edit);
+        const { file, changed } = await changeList(session, database, { ...field, edit, putsBack: false });
         session = changed;
-        session.log.info({ ...facts, file }, 'a field was changed in the console');
+        log.info({ ...field, file }, 'a field has got a column');
       } catch (error) {
         failure = explain(error);
-        session.log.error({ ...facts, reason: failure }, 'a field could not be changed');
+        log.error({ ...field, reason: failure }, 'a field has got no column');
+        // Some of the tables may have it. A reading of the others fails, with words, until the next start migrates them.
+        session = { ...session, jobs: await session.reloadJobs().catch(() => session.jobs) };
       }
       next = null;
-      last = { change, isUnderWay: false, failure };
+      last = { field, isUnderWay: false, failure };
       asking = new AbortController();
     },
   };

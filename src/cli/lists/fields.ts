@@ -1,11 +1,11 @@
 import type { SourceConfig } from '../../config/config.ts';
-import { FIELD_TYPES, type FieldType, isFieldName } from '../../config/list-files.ts';
+import { FIELD_TYPES, type FieldType, isFieldName, type MoreFields } from '../../config/list-files.ts';
 import type { Job } from '../../engine/job.ts';
 import { declareTable } from '../../engine/records/declare-table.ts';
 import { plainName } from '../../engine/records/secret-names.ts';
-import { SluiceError } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
-import type { FieldChange, ListField, ListFields, MaskedField } from '../../service/status/list-fields.ts';
+import type { ListField, ListFields, MaskedField, NewField } from '../../service/status/list-fields.ts';
 import { parseJson } from '../../source/answers/json.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { Declared, DeclaredTable } from '../../warehouse/database/declared-table.ts';
@@ -83,32 +83,52 @@ async function fieldsOf(
 }
 
 /**
- * What a change does to the file of its list. Kind `usage` or `configuration` where the field cannot get that column, or has none to lose. The
- * database, whose values are looked at, is opened for a change that could be.
+ * What a new field adds to the file of its list. Kind `usage` where it cannot get that column. The database, whose values are looked at, is opened
+ * for a field that could.
  */
-export async function planChange(
+export async function planField(
   session: Session,
-  change: FieldChange,
+  added: NewField,
   open: () => Promise<Database>,
 ): Promise<(content: Content) => Content> {
-  const { resource, field, type, description } = change;
+  const { resource, field, type, description } = added;
   selectResources(session.jobs, [resource]);
   const job = session.jobs.get(resource) as Job;
-  if (type === null) {
-    refuseUndeclared(resource, job, field);
-    return changeFields(field, (fields, name) =>
-      Object.fromEntries(Object.entries(fields).filter(([each]) => each !== name)),
-    );
-  }
-  refuseField(session, change, job);
+  refuseField(session, added, job);
   const [outer = '', inner] = field.split('.');
   const fields = { [inner ?? outer]: { type: type as FieldType, description } };
   const more = inner === undefined ? { fields, children: {} } : { fields: {}, children: { [outer]: { fields } } };
-  const changed = placeOf(resource, extendJob(resource, job, more), field);
+  const changed = columnOf(resource, extended(resource, job, more), field);
   const database = await open();
   for (const { schema } of session.settings.sources) await refuseUnfit(database, schema, changed, type);
   const declared = description === '' ? type : { type, description };
   return changeFields(field, (fields, name) => ({ ...fields, [name]: declared }));
+}
+
+function extended(resource: string, job: Job, more: MoreFields): Job {
+  try {
+    return extendJob(resource, job, more);
+  } catch (error) {
+    if (!isKind(error, 'configuration')) throw error;
+    throw new SluiceError('usage', error.message, { next: `See: sluice fields ${resource}` });
+  }
+}
+
+/** What the file of a list loses with a field. Kind `usage` where no file declares it. */
+export function planDrop(
+  { jobs }: Pick<Session, 'jobs'>,
+  resource: string,
+  field: string,
+): (content: Content) => Content {
+  selectResources(jobs, [resource]);
+  const { tolerated, listFile } = jobs.get(resource) as Job;
+  if (!tolerated.includes(field))
+    throw new SluiceError('usage', `No file in lists/ declares ${resource}.${field}.`, {
+      next: listFile === null ? `See: sluice fields ${resource}` : `${listFile} declares ${tolerated.join(', ')}.`,
+    });
+  return changeFields(field, (fields, name) =>
+    Object.fromEntries(Object.entries(fields).filter(([each]) => each !== name)),
+  );
 }
 
 type Holder = {
@@ -128,9 +148,9 @@ const changeFields =
     return { ...content, children: { ...children, [outer]: changed } };
   };
 
-function refuseField(session: Session, { resource, field, type }: FieldChange, job: Job): void {
+function refuseField(session: Session, { resource, field, type }: NewField, job: Job): void {
   if (!COLUMN_TYPES.some(each => each === type))
-    throw new SluiceError('usage', `Unknown type "${type}"${didYouMean(type ?? '', COLUMN_TYPES)}.`, {
+    throw new SluiceError('usage', `Unknown type "${type}"${didYouMean(type, COLUMN_TYPES)}.`, {
       next: `Types: ${COLUMN_TYPES.join(', ')}.`,
     });
   if (!field.split('.').every(isFieldName) || field.split('.').length > 2)
@@ -149,18 +169,8 @@ function refuseField(session: Session, { resource, field, type }: FieldChange, j
     });
 }
 
-function refuseUndeclared(resource: string, job: Job, field: string): void {
-  if (job.tolerated.includes(field)) return;
-  throw new SluiceError('usage', `No file in lists/ declares ${resource}.${field}.`, {
-    next:
-      job.listFile === null
-        ? `See: sluice fields ${resource}`
-        : `${job.listFile} declares ${job.tolerated.join(', ')}.`,
-  });
-}
-
 /** The table and the column of a field. */
-export function placeOf(resource: string, job: Job, field: string) {
+export function columnOf(resource: string, job: Job, field: string) {
   const list = declareTable(resource, job);
   const [outer = '', inner] = field.split('.');
   const table = inner === undefined ? list : list.children.find(child => child.field === outer);
@@ -173,16 +183,16 @@ export function placeOf(resource: string, job: Job, field: string) {
 async function refuseUnfit(
   { kysely }: Database,
   schema: string,
-  { table: name, column, read }: ReturnType<typeof placeOf>,
+  { table: name, column, read }: ReturnType<typeof columnOf>,
   type: string,
 ): Promise<void> {
   const values = await readExtraValues(kysely, schema, name, column);
   if (values.length === 0 || values.some(value => typeof read?.(value) === 'string')) return;
+  // Cut off, a secret in it would no longer be recognised.
+  const example = values.find(({ length }) => length <= 60);
   throw new SluiceError(
     'usage',
-    `No stored value of ${column} is of type ${type}, such as ${values[0]?.slice(0, 60)}.`,
-    {
-      next: `Types: ${COLUMN_TYPES.join(', ')}. See: sluice fields ${name}`,
-    },
+    `No stored value of ${column} is of type ${type}${example === undefined ? '' : `, such as ${example}`}.`,
+    { next: `Types: ${COLUMN_TYPES.join(', ')}. See: sluice fields ${name}` },
   );
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, relative } from 'node:path';
 import { readListFile } from '../../config/list-files.ts';
 import { codeOf, SluiceError } from '../../errors.ts';
@@ -34,6 +34,20 @@ export async function withListFile<T>(
   }
 }
 
+/** Kind `failed` if the file of a list could not be written, `configuration` if it is wrong. */
+export function refuseUnwritable(session: Pick<Session, 'shell'>, name: string): void {
+  const path = pathFrom(session, `lists/${name}.json`);
+  readListFile(path);
+  const place = [path, dirname(path)].find(existsSync) ?? dirname(dirname(path));
+  try {
+    accessSync(place, constants.W_OK);
+    // The file is written beside the one before.
+    if (place === path) accessSync(dirname(path), constants.W_OK);
+  } catch (cause) {
+    throw cannotWrite(path, cause);
+  }
+}
+
 /** With the schema by which editors complete it, where that lies near. */
 function textOf({ schemaFile }: Pick<Session, 'schemaFile'>, path: string, content: Content): string {
   const schema = relative(dirname(path), schemaFile).replaceAll('\\', '/');
@@ -49,9 +63,12 @@ function write(path: string, text: string): void {
     writeFileSync(`${path}.new`, text, { mode: 0o644 });
     renameSync(`${path}.new`, path);
   } catch (cause) {
-    throw new SluiceError('failed', `${path} cannot be written (${codeOf(cause)}).`, {
-      next: 'Nothing was changed. Change the file where it can be written, and start the program again.',
-      cause,
-    });
+    throw cannotWrite(path, cause);
   }
 }
+
+const cannotWrite = (path: string, cause: unknown): SluiceError =>
+  new SluiceError('failed', `${path} cannot be written (${codeOf(cause)}).`, {
+    next: 'Nothing was changed. Change the file where it can be written, and start the program again.',
+    cause,
+  });

@@ -22,14 +22,24 @@ export async function openMigrated(session: Session): Promise<Warehouse> {
   return database;
 }
 
-/** Migrates the bookkeeping and these schemas, and comments their tables; returns what was applied. Default: of all sources of the command. */
-export async function applyMigrations(
+interface Schemas extends Pick<MigrationOptions, 'putsBack'> {
+  /** Default: of all sources of the command. */
+  readonly schemas?: readonly string[];
+}
+
+/** Migrates the bookkeeping and the schemas, and comments their tables; returns what was applied. */
+export async function applyMigrations(session: Session, database: Database, given: Schemas = {}): Promise<string[]> {
+  const applied = await migrateSchemas(session, database, given);
+  const { schemas = schemasOf(session) } = given;
+  await writeComments(database, schemas, declareTables(session.jobs));
+  return applied;
+}
+
+/** The same without the comments. */
+export async function migrateSchemas(
   session: Session,
   database: Database,
-  {
-    schemas = session.settings.sources.map(({ schema }) => schema),
-    putsBack = false,
-  }: { readonly schemas?: readonly string[] } & Pick<MigrationOptions, 'putsBack'> = {},
+  { schemas = schemasOf(session), putsBack = false }: Schemas,
 ): Promise<string[]> {
   const applied: string[] = [];
   for (const schema of schemas) {
@@ -37,9 +47,10 @@ export async function applyMigrations(
     // This check takes a few statements; migrating takes a lock that others wait for.
     if ((await pendingMigrations(options)).length > 0) applied.push(...(await migrate(options)));
   }
-  await writeComments(database, schemas, declareTables(session.jobs));
   return applied;
 }
+
+const schemasOf = ({ settings }: Session): string[] => settings.sources.map(({ schema }) => schema);
 
 function optionsFor(session: Session, database: Database, schema: string): MigrationOptions {
   const { command, clock, draining, log, migrations, settings, terminal } = session;
@@ -69,9 +80,10 @@ export async function checkDeclared(
   database: Database,
   { schema }: { readonly schema: string },
 ) {
-  const lacking = await lackingIn(database.kysely, { schema, lists: listsOf(session, schema) });
+  const lacking = await lackingIn(database.kysely, { schema, lists: listsOf(session, schema), putsBack: true });
   const isLacking = ({ tables, masks }: Lacking) =>
-    masks.length > 0 || tables.some(({ absent, columns }) => absent || columns.length > 0);
+    masks.length > 0 ||
+    tables.some(({ absent, columns, undeclared }) => absent || columns.length > 0 || undeclared.length > 0);
   if (!lacking.some(isLacking)) return;
   throw new SluiceError('configuration', `The tables of ${schema} were changed since this process was started.`, {
     next: 'Start it again with the settings and the files in lists/ as they are now.',

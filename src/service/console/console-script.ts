@@ -47,7 +47,7 @@ function setUp() {
 setUp();
 
 // The same page again whenever there is news, unless somebody is in the middle of something.
-const isStill = 'still' in document.body.dataset;
+let isStill = 'still' in document.body.dataset;
 const isBusy = () => document.hidden || document.querySelector('main').contains(document.activeElement);
 const isOpen = () => updates?.readyState === EventSource.OPEN;
 let updates = null;
@@ -59,6 +59,8 @@ async function refresh() {
   const open = [...document.querySelectorAll('details')].map(each => each.open);
   fresh.querySelectorAll('details').forEach((each, index) => (each.open = open[index] ?? false));
   document.title = fresh.title;
+  isStill = 'still' in fresh.body.dataset;
+  if (isStill) updates?.close();
   for (const part of ['main', '.live']) document.querySelector(part)?.replaceWith(fresh.querySelector(part));
   setUp();
   showLive();

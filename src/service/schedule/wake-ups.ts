@@ -11,6 +11,8 @@ const RECONNECT_MS = 5 * SECOND;
 /** So long others are believed to read a source: whoever may log in to the database may say so. */
 const ELSEWHERE_MS = 5 * MINUTE;
 const CHANNEL = 'sluice_sources';
+/** Of the connection by which each service listens. */
+const NAME = 'sluice wake-ups';
 
 /** What processes tell each other about a source: that something may be due, or that `by` has just read it. */
 interface Notice {
@@ -22,6 +24,15 @@ interface Notice {
 
 /** Wakes the services that read `source` at once. Never rejects: without the notice they read it within a minute. */
 export const wakeUp = (database: Queryable, source: string): Promise<void> => notify(database, { is: 'due', source });
+
+/** Services that are awake on this database, this one among them. */
+export async function countServices(database: Queryable): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    'select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name = $1',
+    [NAME],
+  );
+  return rows[0]?.count ?? 0;
+}
 
 /** Postgres refuses a notice while its queue is full, which a session that listens and never reads can bring about. */
 async function notify(database: Queryable, notice: Notice): Promise<void> {
@@ -116,7 +127,7 @@ async function keepListening(
 ): Promise<void> {
   while (!stopping.aborted) {
     try {
-      const client = await database.connect('sluice wake-ups');
+      const client = await database.connect(NAME);
       const dropped = new Promise<void>(resolve => client.once('end', resolve));
       client.on('notification', ({ payload }) => {
         const notice = parseNotice(payload);

@@ -28,25 +28,25 @@ export interface ListFields {
   readonly masks: readonly MaskedField[];
 }
 
-/** A field that gets a column, or, with the type null, loses it. */
-export interface FieldChange {
+/** A field that is to get a column. */
+export interface NewField {
   readonly resource: string;
   readonly field: string;
-  readonly type: string | null;
+  readonly type: string;
   readonly description: string;
 }
 
-/** How the console shows the fields of lists, and changes them. */
+/** How the console shows the fields of lists, and gives them columns. */
 export interface FieldEditor {
   readonly types: readonly string[];
   read(source: string, resource: string): Promise<ListFields>;
   /**
-   * Checks the change, and lets the service begin anew with it once its readings have ended. Kinds `usage` and `configuration` for one that cannot
-   * be, `failed` while another is under way.
+   * Checks a field, and lets the service give it a column once its readings have ended. Kinds `usage` and `configuration` for one that cannot be,
+   * `failed` where this service may not, or not now.
    */
-  change(change: FieldChange): Promise<void>;
-  /** The change that is under way, or the last one; why it failed. */
-  readonly last: { readonly change: FieldChange; readonly isUnderWay: boolean; readonly failure: string | null } | null;
+  add(field: NewField): Promise<void>;
+  /** The field that gets a column now, or that got one last; why it did not. */
+  readonly last: { readonly field: NewField; readonly isUnderWay: boolean; readonly failure: string | null } | null;
 }
 
 /** `Never stored: phone.` */

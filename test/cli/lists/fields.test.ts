@@ -152,7 +152,7 @@ test('drop puts a column back, and refuses while a view depends on it', async ()
     expect(Object.keys(declared(cwd, 'products').fields)).toEqual(['project', 'seen']);
     await database.query('drop view warehouse.mine');
     expect((await sluice('fields', 'drop', 'products', 'project')).stdout).toContain(
-      'products.project is no column any more',
+      'products.project is no longer a column',
     );
     expect(await ask(database, 'select id::int, seen::text, _extra from warehouse.products order by id')).toEqual([
       { id: 1, seen: '2026-01-15', _extra: { hours: '1.50', project: 'Alpha', code: { a: 1 }, 'Odd name': 1 } },
@@ -272,7 +272,7 @@ test('a process that was started with other lists reads no more', async () => {
     await database.query(`drop index ${String(index?.name)}`);
     await checkDeclared(before, database, place);
     await sluice('fields', 'add', 'products', 'project', 'text');
-    await expect(checkDeclared(before, database, place)).rejects.toThrow('which no longer declares it like that');
+    await expect(checkDeclared(before, database, place)).rejects.toThrow('were changed since this process was started');
     const job = before.jobs.get('products') as Job;
     const after = extendJob('products', job, { fields: { project: { type: 'text', description: '' } }, children: {} });
     const dropped = { settings, jobs: new Map([['products', after]]) } as unknown as Session;
