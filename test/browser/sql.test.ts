@@ -65,7 +65,7 @@ test('a query that may be no older than now is answered once that was read again
       const ask = async (page: Parameters<Parameters<typeof withPage>[0]>[0], query: string) => {
         await page.goto(`${url}/sql`);
         await page.getByLabel('Query').fill(query);
-        await page.getByLabel('At most so old').selectOption('now');
+        await page.getByLabel('Maximum age').selectOption('now');
         await page.getByRole('button', { name: 'Run', exact: true }).click();
       };
       const readWhatIsAsked = async () => {

@@ -219,7 +219,7 @@ test('a person whose contacts are masked is found elsewhere by what is named', a
     await sluice('sync customers --full --accept-deletes 1', RULES);
     const warned = await sluice('forget customers 1 --dry-run', RULES);
     expect(warned.stderr).toMatch(
-      /What else holds (email and phone|phone and email) of this record was not looked for/,
+      /Other records with the same (email and phone|phone and email) were not searched for/,
     );
     const { code } = await sluice('forget customers 1 --text ann@planted.example', RULES);
     expect([code, await placesOf('ann@planted')]).toEqual([0, []]);

@@ -12,7 +12,7 @@ import { parseChangeNumber, refuseFrom } from '../session/change-numbers.ts';
 import { type Cli, duration, newCommand, openQueryLogin, type Session, selectResources } from '../session/session.ts';
 
 const EXAMPLES = `sluice changes                      the newest 20
-sluice changes invoices --follow    those that come
+sluice changes invoices --follow    new ones as they are found
 sluice changes --since 24h
 sluice changes --from 4711 --json   all from a number on, one JSON object a line
 sluice changes --where "kind = 'updated' and after->>'status' = 'Paid'"`;
@@ -33,8 +33,8 @@ export function changesCommand(cli: Cli): Command {
   return newCommand('changes', EXAMPLES)
     .argument('[resource]', 'one list')
     .option('--from <number>', `all from this number on (default: the newest ${NEWEST})`, parseChangeNumber)
-    .option('--since <age>', 'all that were seen since then, such as 30m, 24h or 7d ago', duration('--since'))
-    .option('--where <condition>', 'those for which this SQL over the columns of the view "changes" holds')
+    .option('--since <age>', 'all seen within this time, such as 30m, 24h or 7d', duration('--since'))
+    .option('--where <condition>', 'only changes for which this SQL condition on the view "changes" is true')
     .option('--follow', 'print more as they come')
     .action(cli.action({ source: false }, showChanges));
 }

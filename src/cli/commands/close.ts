@@ -155,7 +155,7 @@ async function exportSeal(database: Database, source: string, seal: Seal, path: 
 
 function check(session: Session, given: string, month: string | undefined, options: Options): ExitCode {
   if (month !== undefined || options.again || options.export !== undefined)
-    throw new SluiceError('usage', '--check reads a file, and goes with no month, --again or --export.', {
+    throw new SluiceError('usage', '--check reads a file; it cannot be combined with a month, --again or --export.', {
       next: 'Example: sluice close --check march.jsonl',
     });
   const { terminal } = session;

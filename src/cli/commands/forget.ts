@@ -80,7 +80,7 @@ async function forget(session: Session, name: string, given: string, options: Op
   const masked = texts.length > 0 ? [] : maskedMarks(job);
   if (masked.length > 0)
     terminal.note(
-      `What else holds ${listed(masked)} of this record was not looked for, since ${masked.length === 1 ? 'it is' : 'they are'} not stored as ${masked.length === 1 ? 'it comes' : 'they come'}. Name each value: --text ann@example.com`,
+      `Other records with the same ${listed(masked)} were not searched for, since ${masked.length === 1 ? 'it is' : 'they are'} masked. To search, name each value: --text ann@example.com`,
     );
   const counts = receipt?.counts ?? {};
   const document = {

@@ -108,7 +108,7 @@ function registerTools(
     'query',
     {
       title: 'Query the warehouse',
-      description: `Runs one read-only SQL statement (Postgres) and returns its rows as text. Tables are found without their schema. It may take 10 seconds and return 32 MB. Views answer common questions: see describe_tables. as_of: all that it reads equals the source as of then.${allowOrders ? ' max_age reads again first what is older, in at most max_requests requests.' : ''}`,
+      description: `Runs one read-only SQL statement (Postgres) and returns its rows as text. Tables are found without their schema. It may take 10 seconds and return 32 MB. Views answer common questions: see describe_tables. as_of: everything the query reads equals the source as of this time.${allowOrders ? ' max_age: data older than this is first read again from the source, in at most max_requests requests.' : ''}`,
     },
     {
       sql: z.string(),

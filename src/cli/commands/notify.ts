@@ -128,7 +128,7 @@ function checkPatterns(jobs: Session['jobs'], on: readonly string[]): void {
     const pattern = parsePattern(text);
     if (pattern === null)
       throw new SluiceError('usage', `--on ${text} is not valid.`, {
-        next: 'Expected: a list and inserted, updated, deleted or revived, each or *: invoices.updated, *.deleted.',
+        next: 'Expected: <list>.<kind>, such as invoices.updated or *.deleted. Kinds: inserted, updated, deleted, revived. Either part may be *.',
       });
     if (pattern.resource !== '*') selectResources(jobs, [pattern.resource]);
   }

@@ -123,7 +123,7 @@ function whatStays(found: Found, schemasLeft: readonly string[]): string[] {
   const foreign = views.filter(({ schema }) => !schemas.includes(schema));
   const notes = [
     ...(foreign.length > 0 ? [`Views in other schemas go with the tables that they read: ${named(foreign)}.`] : []),
-    ...schemasLeft.map(schema => `Schema ${schema} stays: something there is not of Sluice.`),
+    ...schemasLeft.map(schema => `Schema ${schema} stays: it also holds objects that are not part of Sluice.`),
     ...(folder === null ? staysOnServer(found) : []),
     ...webhooks.map(url => `The source still sends to ${url}: end that in its administration.`),
     ...(files.length > 0 ? [`Settings stay, with their keys: ${files.join(', ')}.`] : []),

@@ -46,7 +46,7 @@ function sections({ current, children, ended }: RecordStory, at: (at: number) =>
     const { since, readAt, arrival, row } = current;
     const run = arrival.runId === null ? 'a run that is no longer kept' : `run ${arrival.runId} (${arrival.kind})`;
     const asked = arrival.purpose === null ? '' : `, which asked for ${arrival.purpose}`;
-    lines.push('', `As it is since ${at(since)}`, `  brought by ${run}${asked}; request granted ${at(readAt)}`);
+    lines.push('', `Current version since ${at(since)}`, `  brought by ${run}${asked}; request granted ${at(readAt)}`);
     const [before] = ended;
     const changes = before?.endedBy === 'changed' ? changedFields(before.row, row) : [];
     for (const { field, before: old, after } of changes)

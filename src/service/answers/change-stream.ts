@@ -67,7 +67,7 @@ export function createChangeStream({
     if (why !== null) return c.text(`${why}\n`, 410);
     // Hono runs this for HEAD, too, and never reads the body.
     if (c.req.method === 'HEAD') return c.body(null);
-    if (isClosed || listeners.size >= MOST_LISTENERS) return c.text('Too many listen already.\n', 503);
+    if (isClosed || listeners.size >= MOST_LISTENERS) return c.text('Too many clients are listening.\n', 503);
     return streamSSE(c, async stream => {
       const over = new AbortController();
       stream.onAbort(() => over.abort());

@@ -139,6 +139,7 @@ async function carryOut(
   { waitMs, until }: { readonly waitMs: number; readonly until: number },
 ): Promise<number> {
   const since = await databaseNow(database);
+  // So that they can be cancelled when the time is up; whoever completes them adopts them.
   const orders: Order[] = [];
   for (const { resource, targets } of old)
     orders.push(

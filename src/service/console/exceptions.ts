@@ -38,13 +38,13 @@ const LISTS = {
   },
   held: {
     title: 'Held values',
-    what: 'The source shows these empty, in more rows than it may lose in a day. What was stored stays, and leaves this list once the source shows it again.',
+    what: 'The source shows these values as empty, in more rows than may be lost in a day. The stored values are kept; they leave this page once the source shows them again.',
     none: 'Nothing is held.',
     read: held,
   },
   rewrites: {
     title: 'Rewritten values',
-    what: 'More values of these columns were replaced within 24 hours than people usually do. They are stored. If the source is wrong, correct it first: the next reading brings what it shows then.',
+    what: 'More values of these columns were replaced within 24 hours than people usually change. The new values are stored. If they are wrong, correct the source before you undo: the next reading stores what it shows then.',
     none: 'No rewrite is open.',
     read: rewritten,
   },
@@ -136,7 +136,7 @@ async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, n
         ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
       );
       items.push(html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">first shown empty ${ago(stampMs(since), now)}</span></div>
-<p>The source shows it empty in ${plural(rows, 'row')} that hold something.</p>
+<p>The source shows it as empty in ${plural(rows, 'row')} with a stored value.</p>
 <form method="post" action="/held/${encodeURIComponent(source)}" class="after">${hidden}<button>Accept the loss</button></form></li>`);
     }
   return items;

@@ -95,9 +95,7 @@ function cardBody({ source, detail }: Card, top: number, now: Now): Html {
   const { upToDateAt, resources } = source;
   const { usage, nextTickAt = null, delaySeconds = null, ages = [] } = detail ?? {};
   const delay =
-    delaySeconds === null
-      ? 'Not known yet'
-      : `A change arrives after ${durationText(delaySeconds)} on average, or sooner`;
+    delaySeconds === null ? 'Not known yet' : `A change arrives within ${durationText(delaySeconds)} on average`;
   return html`
 <div class="pair"><div><p class="soft">Last up to date</p><p class="big">${upToDateAt === null ? '–' : html`${timeElement(upToDateAt, now.timeZone, shortDuration(now.at - upToDateAt))} <small>ago</small>`}</p></div>${trendFigure(ages, { tone: toneOf(badgeOf(source).icon), top })}</div>
 <hr>

@@ -93,7 +93,7 @@ ${card('Its story', html`<ol class="story">${events(story, now)}</ol>`, 'newest 
 ${quarantined === null ? '' : card('The record as it came', html`<pre class="payload">${quarantined.payload}</pre>`)}
 </div>
 <div class="col">
-${current === null ? '' : card('As it is now', valueList(current.row, shownValue))}
+${current === null ? '' : card('Current version', valueList(current.row, shownValue))}
 ${Object.entries(children).map(([field, rows]) => childTable(field, rows))}
 ${references.length === 0 ? '' : card('Rows that name it', facts(references.map(({ resource: name, rows, keys }) => [name, html`${plural(rows, 'row')}: ${keys.map(each => html`${link(name, each)} `)}${rows > keys.length ? '..' : ''}`])))}
 ${card('Read it now', html`<form method="post" action="${recordPath(parts, source, resource, key)}"><input type="hidden" name="source" value="${source}"><button>Refresh <span class="cost">a few requests</span></button></form>`)}
@@ -129,7 +129,7 @@ function events({ quarantined, missing, held, current, ended }: RecordStory, now
         ? 'Its run is no longer kept'
         : html`${runLink(arrival.runId)}, ${kindWord(arrival.kind ?? '')}`;
     const brought = html`<p class="soft">${how}${arrival.purpose === null ? '' : html` · asked for ${arrival.purpose}`} · request granted ${ago(readAt, now)}</p>`;
-    if (changes === '') add('new', 'As it is now, since', since, brought);
+    if (changes === '') add('new', 'Current version, since', since, brought);
     else add('edit', 'Changed to what it is now', since, changes, brought);
   }
   for (const [place, { row, from, to, endedBy, runId }] of ended.entries()) {

@@ -43,7 +43,7 @@ function sections(source: FullState, detail: SourceDetail, now: Now, months: str
 ${figures(source, detail, now)}
 ${card('Resources', [resourceList(source, now), html`<p class="soft after">Missing: the source no longer shows them; they are kept until their deletion is proven. Oldest proof: the part that was read in full and made equal longest ago.</p>`])}
 ${source.drift.length > 0 ? card('Fields that changed', driftSection(source.drift, now)) : ''}
-<section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">A cell leads to what reading that month again costs</span></div>${calendarSection(detail.calendars, { source: source.name, chosen: months }, now)}</section>
+<section class="card" id="months"><div class="head"><h2>When each month was last proven equal</h2><span class="soft">Each cell links to the cost of reading that month again</span></div>${calendarSection(detail.calendars, { source: source.name, chosen: months }, now)}</section>
 <div class="grid two">
 <div class="col">
 ${card(`Changes of the last ${DAYS} days`, changesChart(detail))}
@@ -113,7 +113,7 @@ function orderSection({ orders }: FullState, now: Now): Html | Html[] {
 
 const profileSection = (profile: readonly { readonly list: string; readonly words: string }[]): Html =>
   profile.length === 0
-    ? html`<p class="soft">Nothing yet: the first answers tell.</p>`
+    ? html`<p class="soft">Nothing yet: the first answers will show it.</p>`
     : facts(profile.map(({ list, words }) => [list === '' ? 'all lists' : list, words]));
 
 const changesChart = ({ changes }: SourceDetail): Html =>

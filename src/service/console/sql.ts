@@ -88,8 +88,8 @@ async function show(
 <div class="col">
 <section class="card"><div class="head"><h1 class="h2"><label for="query">Query</label></h1>${sourceField(parts.sources, source)}</div>
 <textarea id="query" name="query" rows="8" spellcheck="false" autocapitalize="off" data-submit>${query}</textarea>
-<div class="row after"><button class="main" name="do" value="run">Run</button><button name="do" value="csv">Download CSV</button>${columns.length > 0 ? choice('chart', 'Chart', [...columns, 'none'], drawn) : ''}${choice('age', 'At most so old', Object.keys(AGES), age)}</div>
-<p class="soft after">Read-only, at most 10 seconds and ${plural(MOST_ROWS, 'row')}. Ctrl and Enter runs it. What is older than allowed is read again first, in at most ${plural(MOST_REQUESTS, 'request')}.</p></section>
+<div class="row after"><button class="main" name="do" value="run">Run</button><button name="do" value="csv">Download CSV</button>${columns.length > 0 ? choice('chart', 'Chart', [...columns, 'none'], drawn) : ''}${choice('age', 'Maximum age', Object.keys(AGES), age)}</div>
+<p class="soft after">Read-only, at most 10 seconds and ${plural(MOST_ROWS, 'row')}. Ctrl+Enter runs it. Data older than the maximum age is first read again, in at most ${plural(MOST_REQUESTS, 'request')}.</p></section>
 ${trouble === undefined ? '' : html`<section class="card" aria-label="Error"><p class="bad" role="alert">${trouble.message}</p>${trouble.next === undefined ? '' : html`<p>${trouble.next}</p>`}</section>`}
 ${result === undefined ? '' : resultCard(result, drawn, fresh)}
 </div>

@@ -139,18 +139,18 @@ export const OPEN_API = {
       },
     },
     '/metrics': guarded('Metrics for Prometheus', { '200': text('OpenMetrics text.') }),
-    '/live': guarded('Server-sent events: one named change whenever the state changed', {
+    '/live': guarded('Server-sent events: an event named change whenever the state changes', {
       '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
-      '503': text('Too many listen already.'),
+      '503': text('Too many clients are listening.'),
     }),
     '/changes': guarded(
-      'Server-sent events: one named change for each change of a row, in order, with its number as id',
+      'Server-sent events: an event named change for each change of a row, in order, with its number as id',
       {
         '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
         '400': text('from is no number.'),
         '404': text('There is no such source.'),
         '410': text('The changes from that number on are no longer kept, or were never made in this database.'),
-        '503': text('Too many listen already.'),
+        '503': text('Too many clients are listening.'),
       },
       {
         parameters: [

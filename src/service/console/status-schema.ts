@@ -47,7 +47,7 @@ const gist = z.object({
   name: z.string(),
   state,
   reason: z.string().nullable().describe('Why it cannot be read; null otherwise.'),
-  upToDateAt: moment.nullable().describe('The oldest of the ticks that its resources were served last.'),
+  upToDateAt: moment.nullable().describe('The latest tick served for each resource; of these, the oldest.'),
   isRead: z.boolean(),
   rows: z.number().int(),
   missing: z.number().int(),
@@ -83,7 +83,7 @@ const resource = z.object({
     .object({ verdict: z.enum(['open', 'cut']), rows: z.number().int(), counted: z.number().int().nullable() })
     .nullable()
     .describe(
-      'Where the list seems to end, if nothing agrees with that (open), or if the source shows no more rows (cut). counted: more rows that the source counts.',
+      'Set if the end of the list is not confirmed (open), or if the source cuts the list off (cut). rows: where it seems to end. counted: the count of the source, if it is higher.',
     ),
   delay: delay.nullable(),
 });

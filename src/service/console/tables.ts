@@ -89,7 +89,7 @@ async function readerAddress(parts: ConsoleParts): Promise<string | null> {
 
 const connection = (reader: string | null): Html =>
   reader === null
-    ? html`<p>No login that may only read is set. This creates one:</p>${commandBox('sluice grant')}`
+    ? html`<p>No read-only login is set. This creates one:</p>${commandBox('sluice grant')}`
     : html`${commandBox(`psql "${reader}"`)}<p class="soft after">This login may only read. Its password is in the address that sluice status prints for the included Postgres, and sluice grant for yours.</p>`;
 
 /** Which views show the versions that the rows of one of these tables had. */

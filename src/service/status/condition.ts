@@ -33,7 +33,7 @@ const RULES = {
   waiting: {
     icon: 'wait',
     holds: ({ runs }) => runs.some(run => run.state === 'waiting'),
-    say: (first, found, at) => `${withOthers(first, found)} ${waitText(first, at)}`,
+    say: (first, found, at) => `${withOthers(first, found)}: ${waitText(first, at)}`,
   },
   'first sync': {
     icon: 'busy',
@@ -45,7 +45,7 @@ const RULES = {
     icon: 'off',
     // Without a tick nothing says that all that is due was read.
     holds: ({ upToDateAt }) => upToDateAt === null,
-    say: (first, found) => `${withOthers(first, found)}: no tick was served yet`,
+    say: (first, found) => `${withOthers(first, found)}: no scheduled sync has been completed yet`,
   },
   'order running': {
     icon: 'busy',
@@ -138,7 +138,7 @@ function incidentText(source: string, { resource, kind, openedAt }: Incident, at
 
 function waitText({ runs }: SourceState, at: number): string {
   const run = runs.find(each => each.state === 'waiting');
-  const what = run?.reason ? 'waits before asking again' : 'waits for the request limit';
+  const what = run?.reason ? 'waiting before the next attempt' : 'waiting for the request limit';
   const leftMs = run?.waitingUntil ? stampMs(run.waitingUntil) - at : 0;
   return leftMs < MINUTE ? what : `${what}, for another ${shortDuration(leftMs)}`;
 }

@@ -45,7 +45,7 @@ test('what is held is shown, and accepted with one button', async () => {
     await withService(database, {}, async ({ url }) => {
       const page = await ask(`${url}/held/main`, {});
       expect(page.text).toContain('invoices.amount');
-      expect(page.text).toContain('The source shows it empty in 2 rows that hold something.');
+      expect(page.text).toContain('The source shows it as empty in 2 rows with a stored value.');
       expect((await ask(`${url}/data?source=main`, {})).text).toContain('<a href="/held/main"><b>2</b> held</a>');
       const fields = { resource: 'invoices', field: 'amount' };
       expect((await sendForm(url, '/held/main', { ...fields, field: 'id' })).status).toBe(404);

@@ -133,7 +133,7 @@ test('the data page shows the address of the login that may only read, without i
       });
     });
     await withService(database, {}, async ({ url }) => {
-      expect((await ask(`${url}/data`)).text).toContain('No login that may only read is set');
+      expect((await ask(`${url}/data`)).text).toContain('No read-only login is set');
     });
   });
 });

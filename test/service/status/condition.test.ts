@@ -97,7 +97,7 @@ describe('the verdict', () => {
     expect(said(healthy, first, waiting, troubled, unreadable)[0]).toBe('The state of wels cannot be read');
     expect(said(healthy, first, waiting, troubled)[0]).toBe('graz has not answered for 14 min');
     expect(said(healthy, first, waiting)).toEqual([
-      'linz waits for the request limit',
+      'linz: waiting for the request limit',
       'wien is up to date as of 2 min ago.',
     ]);
     expect(said(first, healthy, source('ulm', {}, 9))).toEqual([
@@ -117,17 +117,17 @@ describe('the verdict', () => {
   test('says for how long a source waits', () => {
     const waitingUntil = new Date(AT + 25 * 60_000).toISOString();
     expect(said(source('linz', { runs: [{ ...run(null), waitingUntil }] }))[0]).toBe(
-      'linz waits for the request limit, for another 25 min',
+      'linz: waiting for the request limit, for another 25 min',
     );
   });
 
   test('a source that waits for another reason than the limit says so', () => {
-    expect(said(source('linz', { runs: [run('It answers 503.')] }))[0]).toBe('linz waits before asking again');
+    expect(said(source('linz', { runs: [run('It answers 503.')] }))[0]).toBe('linz: waiting before the next attempt');
   });
 
   test('nothing is called up to date before a tick was served, not even while an order runs', () => {
-    expect(said(source('wien', {}, null))[0]).toBe('wien: no tick was served yet');
-    expect(said(source('wien', { orders: [order] }, null))[0]).toBe('wien: no tick was served yet');
+    expect(said(source('wien', {}, null))[0]).toBe('wien: no scheduled sync has been completed yet');
+    expect(said(source('wien', { orders: [order] }, null))[0]).toBe('wien: no scheduled sync has been completed yet');
     expect(said()).toEqual(['No source is configured', '']);
   });
 });
