@@ -71,7 +71,12 @@ async function leaveTraces(database: Database, key: string): Promise<void> {
     insert into sluice.row_windows values ('main', 'customers', '${key}', '2025-01-01', '2025-01-02', now());
     update sluice.cursors set readings = '{"whole": {"seen": 1}}' where resource = 'customers';
     insert into sluice.orders (source, resource, kind, state, report, created_at, ended_at)
-      values ('main', 'customers', 'verify', 'done', '{"extra": ["${key}"]}', now(), now())`);
+      values ('main', 'customers', 'verify', 'done', '{"extra": ["${key}"]}', now(), now());
+    insert into sluice.orders (source, resource, kind, state, targets, created_at, ended_at) values
+      ('main', 'customers', 'refresh', 'done', '{one ${key},id ${key}..${key},one ${key}0}', now(), now()),
+      ('main', 'customers', 'refresh', 'paused', '{one ${key}}', now(), null);
+    insert into sluice.requests (key, source, granted_at, counts_until, settled_at, lane, purpose)
+      values ('k', 'main', now(), now(), now(), 'live', 'customers id ${key}..${key}')`);
 }
 
 test('forget erases a person from every table of every schema, and leaves a receipt without personal data', async () => {
@@ -140,11 +145,16 @@ test('forget erases a person from every table of every schema, and leaves a rece
       (select readings from sluice.cursors where resource = 'customers') as readings,
       (select count(*)::int from sluice.answers where resource = 'customers') as answers,
       (select count(*)::int from sluice.orders where report::text like '%"${key}"%') as reports,
-      (select count(*)::int from sluice.requests where purpose like '% ${key}') as requests,
+      (select count(*)::int from sluice.requests where purpose ~ '[ .]${key}$') as requests,
+      (select jsonb_agg(jsonb_build_array(state, targets) order by id) from sluice.orders where kind = 'refresh') as refreshes,
       (select to_jsonb(e) - 'erased_at' - 'id' from sluice.erasures e) as receipt`);
     expect(left).toEqual([
       {
         ...{ quarantine: 1, lines: 0, others: 1, readings: {}, answers: 0, reports: 0, requests: 0 },
+        refreshes: [
+          ['done', [`one ${key}0`]],
+          ['cancelled', []],
+        ],
         receipt: {
           ...{ source: 'main', resource: 'customers', key_hash: done.receipt.keyHash, counts: done.counts },
           erased_by: done.receipt.erasedBy,

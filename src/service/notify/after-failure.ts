@@ -3,7 +3,7 @@ import { DAY, HOUR, SECOND } from '../../clock.ts';
 const SHORTEST_MS = 5 * SECOND;
 const LONGEST_MS = HOUR;
 /** How long a receiver may fail before it is paused; a server may not ask for a longer wait, either. */
-const MOST_FAILING_MS = DAY;
+export const MOST_FAILING_MS = DAY;
 
 /** By Standard Webhooks: the receiver wants nothing more. */
 const GONE = 410;

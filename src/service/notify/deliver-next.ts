@@ -14,7 +14,7 @@ import {
   takeTurn,
 } from '../../warehouse/ledgers/deliveries.ts';
 import { readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
-import { afterFailure } from './after-failure.ts';
+import { afterFailure, MOST_FAILING_MS } from './after-failure.ts';
 import { composeMessage, LIMITS } from './compose-message.ts';
 import { findChanges } from './find-changes.ts';
 import { type Outcome, post } from './post.ts';
@@ -49,7 +49,7 @@ export async function deliverNext(
   signal: AbortSignal,
 ): Promise<boolean> {
   const { kysely } = options.database;
-  const turn = await takeTurn(kysely, receiver, { schema, leaseMs: LEASE_MS });
+  const turn = await takeTurn(kysely, receiver, { schema, leaseMs: LEASE_MS, longestWaitMs: MOST_FAILING_MS });
   if (turn === null) return false;
   try {
     const why = whyNotFrom(turn, turn.next);
@@ -86,17 +86,18 @@ async function deliver(
   const found = await findChanges(reader, receiver, { ...range, signal });
   const { changes, to } = takeBatch(found, range.to, LIMITS[form]);
   if (changes.length > 0) {
-    if (to !== turn.sendingTo && !(await noteSending(database.kysely, turn, to))) {
+    const sending = await noteSending(database.kysely, turn, to, LEASE_MS);
+    if (sending === null) {
       await releaseTurn(database.kysely, turn);
       return true;
     }
     const id = `${source}.${name}.${turn.next}-${to}`;
     const outcome = await send(options, receiver, { id, body: composeMessage(form, source, changes), signal });
-    if (!outcome.isDelivered) return fail(options, turn, outcome);
+    if (!outcome.isDelivered) return fail(options, sending, outcome);
     log.debug({ source, receiver: name, id, changes: changes.length }, 'changes delivered');
     if (turn.attempts > 0) log.info({ source, receiver: name }, 'changes are delivered again');
-  }
-  await notePassed(database.kysely, turn, to, changes.length > 0);
+    await notePassed(database.kysely, sending, to, true);
+  } else await notePassed(database.kysely, turn, to, false);
   return true;
 }
 

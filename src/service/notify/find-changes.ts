@@ -11,7 +11,7 @@ const LONGEST_LINE = 600;
 type Wanted = Pick<Receiver, 'on' | 'where' | 'form'>;
 
 /**
- * Those of the changes `from` .. `to` that a receiver wants, at most one message and the change after it. They are read by the login that may
+ * Those of the changes `from` .. `to` that a receiver wants, at most one message and always the change after it. They are read by the login that may
  * only read, within 10 seconds: kind `failed` where its condition is wrong or takes longer.
  */
 export async function findChanges(
@@ -24,10 +24,11 @@ export async function findChanges(
   const most = limit.changes + 1;
   // The numbers are asked for again: a condition could close our parentheses.
   const query = `select number, data from (
-    select number::text, data, sum(octet_length(data)) over (order by c.number rows between unbounded preceding and 1 preceding) as before
+    select number::text, data, row_number() over (order by c.number) as place,
+      sum(octet_length(data)) over (order by c.number rows between unbounded preceding and 1 preceding) as before
     from (select number, ${dataOf(receiver.form)} as data from (${wantedQuery(receiver, { from, to })}) w
       where number between ${from} and ${to} order by number limit ${most}) c
-  ) found where coalesce(before, 0) <= ${limit.bytes} order by number::bigint`;
+  ) found where place <= 2 or before <= ${limit.bytes} order by number::bigint`;
   const { rows } = await runBounded(reader, { query, schema, most, signal });
   return rows.map(([number, data]) => ({ number: number ?? '', data: data ?? '' }));
 }

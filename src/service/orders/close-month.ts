@@ -1,7 +1,7 @@
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { declareTable } from '../../engine/records/declare-table.ts';
 import { dayIn, monthRange } from '../../engine/slices/date-windows.ts';
-import { SluiceError } from '../../errors.ts';
+import { codeOf, SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
@@ -36,7 +36,7 @@ export async function closeMonth(
   checkMonth(month, dayIn(await databaseNow(database), timeZone));
   const lists = datedLists(source);
   if (lists.length === 0) throw new SluiceError('failed', 'No list that is read here can be filtered by date.');
-  return database.transaction(async tx => {
+  return untilSerial(database, async tx => {
     // Counts, sums and digests of one moment, which comes after the locks.
     await tx.query('set transaction isolation level repeatable read');
     await lockLists(tx, name, new Map(lists.map(({ resource, table }) => [resource, table])));
@@ -46,6 +46,19 @@ export async function closeMonth(
     const [seal] = await readSeals(tx, name, month);
     return { ...(seal as Seal), isNew: true };
   });
+}
+
+/** Something that nobody keeps from being written may be committed between the snapshot and a lock. */
+const MOST_TRIES = 5;
+const NOT_SERIAL = '40001';
+
+async function untilSerial<T>(database: Database, work: Parameters<typeof database.transaction<T>>[0]): Promise<T> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await database.transaction(work);
+    } catch (error) {
+      if (codeOf(error) !== NOT_SERIAL || tries === MOST_TRIES) throw error;
+    }
 }
 
 function checkMonth(month: string, today: string): void {

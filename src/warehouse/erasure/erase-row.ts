@@ -4,6 +4,7 @@ import { sliceText } from '../../engine/slices/slice.ts';
 import type { Db } from '../database/database.ts';
 import { forgetExamples } from '../database/forget-list.ts';
 import { NOW } from '../database/now.ts';
+import { takeOver } from '../ledgers/cursors.ts';
 import type { Place } from '../ledgers/sources.ts';
 import { eraseSealed } from '../rows/seals.ts';
 import type { Table } from '../rows/tables.ts';
@@ -68,13 +69,20 @@ async function forgetExamplesOf(tx: Db, { source, resource }: Place, key: string
 async function detachReadings(tx: Db, { source, resource }: Place, key: string, slice: string): Promise<void> {
   const named = JSON.stringify(key);
   const here = sql`source = ${source} and resource = ${resource}`;
-  await sql`update sluice.cursors set version = version + 1, position = nullif(position, ${slice}), readings = '{}'
-    where ${here}`.execute(tx);
-  await sql`delete from sluice.seen_keys where ${here}`.execute(tx);
+  await takeOver(tx, { source, resource });
+  await sql`update sluice.cursors set position = nullif(position, ${slice}) where ${here}`.execute(tx);
+  const range = `id ${key}..${key}`;
+  // A refresh of nothing else has nothing left to read.
+  await sql`with named as (select id, array_remove(array_remove(targets, ${slice}), ${range}) as others from sluice.orders
+      where ${here} and targets && array[${slice}, ${range}])
+    update sluice.orders o set targets = n.others,
+      state = case when o.ended_at is null and n.others = '{}' then 'cancelled' else o.state end,
+      ended_at = case when n.others = '{}' then coalesce(o.ended_at, ${NOW}) else o.ended_at end
+    from named n where o.id = n.id`.execute(tx);
   await sql`update sluice.orders set report = null where ${here} and position(${named} in report::text) > 0`.execute(
     tx,
   );
-  await sql`update sluice.requests set purpose = null where source = ${source} and purpose = ${`${resource} ${slice}`}`.execute(
+  await sql`update sluice.requests set purpose = null where source = ${source} and purpose in (${`${resource} ${slice}`}, ${`${resource} ${range}`})`.execute(
     tx,
   );
   await sql`update sluice.traits set evidence = '(erased)' where ${here} and position(${`row ${key},`} in evidence) > 0`.execute(

@@ -245,6 +245,13 @@ async function readSeenKeys(
   return seen;
 }
 
+/** No answer under way is written any more, and all readings of the list begin anew. */
+export async function takeOver(db: Db, { source, resource }: Place): Promise<void> {
+  const here = sql`source = ${source} and resource = ${resource}`;
+  await sql`update sluice.cursors set version = version + 1, readings = '{}' where ${here}`.execute(db);
+  await sql`delete from sluice.seen_keys where ${here}`.execute(db);
+}
+
 /** Those that no reading goes on with. */
 async function forgetSeenKeys(db: Db, source: string, names: readonly string[]): Promise<void> {
   await sql`delete from sluice.seen_keys where source = ${source}

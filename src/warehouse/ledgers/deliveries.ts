@@ -65,17 +65,24 @@ export interface Turn extends DeliveryKey {
 
 /**
  * Takes the turn of a receiver that has changes before it and is neither paused nor waiting; null for another, or while another process has it.
- * SQL: one conditional statement, with the numbers of another table.
+ * A time further ahead than it can be predates a backward clock step, and counts for nothing. SQL: one conditional statement, with the numbers of
+ * another table.
  */
 export async function takeTurn(
   db: Db,
   { source, name }: DeliveryKey,
-  { schema, leaseMs }: { readonly schema: string; readonly leaseMs: number },
+  {
+    schema,
+    leaseMs,
+    longestWaitMs,
+  }: { readonly schema: string; readonly leaseMs: number; readonly longestWaitMs: number },
 ): Promise<Turn | null> {
+  const isOver = (column: string, mostMs: number) =>
+    sql`(${sql.ref(column)} > ${NOW} and ${sql.ref(column)} <= ${fromNow(mostMs)}) is not true`;
   const { rows } = await sql<Turn>`
     update sluice.deliveries d set locked_until = ${fromNow(leaseMs)} from sluice.change_numbers n
     where d.source = ${source} and d.name = ${name} and n.schema = ${schema} and d.paused_at is null
-      and (d.locked_until is null or d.locked_until <= ${NOW}) and (d.retry_at is null or d.retry_at <= ${NOW})
+      and ${isOver('d.locked_until', leaseMs)} and ${isOver('d.retry_at', longestWaitMs)}
       and (d.next <= n.last or d.next > n.last + 1)
     returning d.source, d.name, d.next::float8 as next, d.sending_to::float8 as "sendingTo", d.attempts,
       coalesce(extract(epoch from ${NOW} - d.failing_since) * 1000, 0)::float8 as "failingForMs",
@@ -83,10 +90,18 @@ export async function takeTurn(
   return rows[0] ?? null;
 }
 
-/** Records that all up to `to` is about to be sent; false if the turn is over, or somebody has moved the receiver. */
-export async function noteSending(db: Db, turn: Turn, to: number): Promise<boolean> {
-  const { rows } = await change(db, turn, sql`sending_to = ${to}`, sql`and next = ${turn.next} returning true`);
-  return rows.length === 1;
+/**
+ * Records that all up to `to` is about to be sent, and returns the turn, which begins anew; null if it is over, or somebody has moved the
+ * receiver.
+ */
+export async function noteSending(db: Db, turn: Turn, to: number, leaseMs: number): Promise<Turn | null> {
+  const { rows } = await change<Pick<Turn, 'lockedUntil'>>(
+    db,
+    turn,
+    sql`sending_to = ${to}, locked_until = ${fromNow(leaseMs)}`,
+    sql`and next = ${turn.next} and locked_until > ${NOW} returning locked_until as "lockedUntil"`,
+  );
+  return rows[0] ? { ...turn, sendingTo: to, ...rows[0] } : null;
 }
 
 /** Goes on after `to`, unless somebody has moved the receiver meanwhile, and ends the turn. `isSent`: a message was delivered. */
@@ -116,8 +131,8 @@ export async function releaseTurn(db: Db, turn: Turn): Promise<void> {
 }
 
 /** SQL: expressions over what the row holds, by whoever has the turn alone. */
-const change = (db: Db, { source, name, lockedUntil }: Turn, set: RawBuilder<unknown>, more = sql``) =>
-  sql`update sluice.deliveries set ${set}
+const change = <T>(db: Db, { source, name, lockedUntil }: Turn, set: RawBuilder<unknown>, more = sql``) =>
+  sql<T>`update sluice.deliveries set ${set}
     where source = ${source} and name = ${name} and locked_until = cast(${lockedUntil} as timestamptz) ${more}`.execute(
     db,
   );

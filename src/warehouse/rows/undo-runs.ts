@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { NOW } from '../database/now.ts';
+import { takeOver } from '../ledgers/cursors.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from './tables.ts';
 import { isLogged, logCtes } from './write/change-log.ts';
@@ -107,6 +108,9 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
     tx,
   );
   for (const child of table.children) await restoreChildren(tx, table, child);
+  // What the source lacks of these rows is judged anew.
+  await sql`delete from sluice.held h using ${UNDONE} u
+    where h.source = ${source} and h.resource = ${resource} and h.key = u.key::text and u.what <> 'since'`.execute(tx);
 }
 
 async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise<void> {
@@ -123,7 +127,8 @@ async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise
 }
 
 /**
- * Makes the slices due that hold restored rows, and takes the cursor over, so that no answer under way writes. `slices`: by their text, and
+ * Makes the slices due that hold restored rows, and takes the cursor over: no answer under way writes, and readings begin anew, since what they have
+ * shown was compared with what stood there before. `slices`: by their text, and
  * which rows `t` each holds; null for all.
  */
 export async function makeDueAndTakeOver(
@@ -149,11 +154,6 @@ export async function makeDueAndTakeOver(
       .executeTakeFirst();
     due += Number(numUpdatedRows);
   }
-  await tx
-    .updateTable('sluice.cursors')
-    .set({ version: sql<string>`version + 1` })
-    .where('source', '=', source)
-    .where('resource', '=', resource)
-    .execute();
+  await takeOver(tx, { source, resource });
   return due;
 }

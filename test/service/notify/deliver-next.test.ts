@@ -56,6 +56,57 @@ test('a receiver gets what it wants, and what nobody wants is passed over', asyn
   });
 });
 
+test('a change that is larger than a message is sent alone, and those after it too', async () => {
+  await withDatabase(async database => {
+    await logChanges(database, 1, 9);
+    await database.query(
+      `insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by, number)
+       select 'customers', key, jsonb_build_object('id', key::int, 'notes', repeat('x', 300 * 1024)), '-infinity', seen_at, 'deleted', number
+       from warehouse.change_log where number in (4, 7, 8)`,
+    );
+    await withReceiver(accept, async ({ url, got }) => {
+      await deliverAll(optionsOf(database), receiverAt(url));
+      expect(got.map(numbersIn)).toEqual([upTo(3), [4], [5, 6], [7], [8], [9]]);
+    });
+  });
+});
+
+test('a process whose turn is over sends nothing', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    await logChanges(database, 1, 3);
+    await withReceiver(accept, async ({ url, got }) => {
+      const receiver = receiverAt(url);
+      await beginDelivery(database.kysely, receiver, { schema: 'warehouse', next: 1 });
+      // It waits for the login that may only read until after its turn.
+      const openReader = async () => {
+        await clock.advance(61_000);
+        return database;
+      };
+      await deliverNext(optionsOf(database, { openReader }), receiver, 'warehouse', never);
+      expect(got).toEqual([]);
+      await deliverNext(optionsOf(database), receiver, 'warehouse', never);
+      expect(got.map(numbersIn)).toEqual([upTo(3)]);
+    });
+  });
+});
+
+test('a receiver does not wait for times that a wrong clock has set', async () => {
+  await withDatabase(async database => {
+    await createVirtualClock(database);
+    await logChanges(database, 1, 3);
+    await withReceiver(accept, async ({ url, got }) => {
+      const receiver = receiverAt(url);
+      await beginDelivery(database.kysely, receiver, { schema: 'warehouse', next: 1 });
+      await database.query(
+        `update sluice.deliveries set retry_at = sluice.now() + interval '30 days', locked_until = sluice.now() + interval '30 days'`,
+      );
+      await deliverAll(optionsOf(database), receiver);
+      expect(got.map(numbersIn)).toEqual([upTo(3)]);
+    });
+  });
+});
+
 test('a chat gets lines, at most twenty in a message', async () => {
   await withDatabase(async database => {
     await logChanges(database, 1, 25);

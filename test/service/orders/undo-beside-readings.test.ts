@@ -139,3 +139,34 @@ test('an undo of several lists waits for a commit of their rows, in whatever ord
     ]);
   });
 });
+
+test('a reading that an undo interrupted begins anew, so that what it showed before is compared with what was restored', async () => {
+  await withEdits(async ({ database, undo, lists: [customers] }) => {
+    const half = { id: { startedAt: new Date().toISOString(), seen: 1 } };
+    await database.query(`update sluice.cursors set readings = $1 where resource = 'customers'`, [half]);
+    await database.query(
+      `insert into sluice.seen_keys (source, resource, slice, at, keys)
+       select source, resource, 'id ..', 0, '{}' from sluice.cursors where resource = 'customers'`,
+    );
+    expect(await undo()).toMatchObject(restored);
+    const { rows } = await database.query(
+      `select readings, (select count(*)::int from sluice.seen_keys where resource = $1) as seen from sluice.cursors where resource = $1`,
+      [customers.name],
+    );
+    expect(rows).toEqual([{ readings: {}, seen: 0 }]);
+  });
+});
+
+test('an undo holds no values of what it restored', async () => {
+  await withEdits(async ({ database, undo }) => {
+    await database.query(
+      `insert into sluice.held (source, resource, field, key, since) select 'main', 'customers', 'phone', id::text, sluice.now() from warehouse.customers`,
+    );
+    expect(await undo()).toMatchObject(restored);
+    const { rows } = await database.query(
+      `select (select count(*)::int from warehouse.customers) - count(*)::int as released,
+        (select count(*)::int from sluice.held h where h.key in (select key from warehouse.row_history)) as kept from sluice.held`,
+    );
+    expect(rows).toEqual([{ released: 2, kept: 0 }]);
+  });
+});
