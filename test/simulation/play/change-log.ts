@@ -17,6 +17,8 @@ interface Logged {
   readonly seen: number;
   /** That differ. */
   readonly fields: readonly string[];
+  /** Nothing stood where it brought something. */
+  readonly isCompleted: boolean;
 }
 
 /** Fields that are masked at times, or have a column. */
@@ -34,6 +36,7 @@ export async function checkLog(
     select number::int as number, resource, key, kind,
       case kind when 'updated' then before is not null and after is not null when 'deleted' then before is not null else after is not null end as "isWhole",
       array(select jsonb_object_keys(coalesce(before, '{}') || coalesce(after, '{}'))) as fields,
+      kind = 'updated' and not exists (select from jsonb_each(before) b where b.value not in ('null', '[]', '""')) as "isCompleted",
       extract(epoch from earliest)::float8 * 1000 as earliest, extract(epoch from seen_at)::float8 * 1000 as seen
     from warehouse.changes order by number`);
   const [first] = rows;
@@ -45,7 +48,7 @@ export async function checkLog(
     const place = `${resource} ${shownId(sandbox, id)}`;
     made.set(place, [...(made.get(place) ?? []), at]);
   }
-  for (const { number, resource, key, kind, isWhole, earliest, seen, fields } of rows) {
+  for (const { number, resource, key, kind, isWhole, earliest, seen, fields, isCompleted } of rows) {
     const place = `${resource} ${key}`;
     const what = `change ${number} (${place} ${kind})`;
     // What differed may be masked by now, or say the same in its column.
@@ -57,6 +60,8 @@ export async function checkLog(
     const isWithin = (at: number) => at >= Math.floor(earliest ?? Number.NEGATIVE_INFINITY) && at <= Math.ceil(seen);
     // A reading stores again what a migration did not keep (docs/changes.md).
     if (kind === 'updated' && plan.declares && fields.every(field => REDECLARED.includes(field))) continue;
+    // Its first answer came without them (docs/changes.md).
+    if (isCompleted && sandbox.variants['invoice-fields'] === 'bare') continue;
     // One that the date filter leaves out may have been there while all windows were read again.
     if (kind === 'inserted' && sandbox.variants.drafts === 'hidden' && isDraft(Number(key))) continue;
     // A row of which nobody knows since when it was there may have been there all along.

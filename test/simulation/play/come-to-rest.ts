@@ -121,14 +121,11 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
   const begins: Date[] = [];
   let states: string[] = [];
   do {
-    // Another reading confirms only that much later: a repair waits for it, a sync leaves it to the next.
+    // Another reading confirms only that much later: it is left to the next.
     if (begins.length > 0) await clock.advance(showsDeletedRows(plan) ? DAY : LAG_MS + SECOND);
     begins.push(new Date(await databaseNow(database)));
     states = await finish(world, kind, { whole: true });
-  } while (
-    begins.length < atLeast ||
-    (kind === 'sync' && begins.length < MOST_TURNS && (await needsReading(database, begins)))
-  );
+  } while (begins.length < atLeast || (begins.length < MOST_TURNS && (await needsReading(database, begins))));
   // The bound holds for two of them.
   checkRequests(world, begun, `the last ${kind}`, Math.max(begins.length / 2, 1));
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
@@ -160,7 +157,7 @@ const showsDeletedRows = ({ variants }: Plan): boolean => (variants['deleted-add
 /** Three tasks find a count wrong that is estimated anew for each answer. */
 const READINGS_TO_LEARN = 4;
 
-/** Syncs at rest. A row that is lacked for the first time after more of them is a problem. */
+/** Syncs or repairs at rest. A row that is lacked for the first time after more of them is a problem. */
 const MOST_TURNS = 6;
 
 /** A reading may have lacked a record that was there: its count was not yet known to be wrong, or its answer lagged behind. */
@@ -184,7 +181,7 @@ async function mayBeUnreadable(database: Database, hides: boolean): Promise<Set<
 
 /**
  * A missing row is lacked by two readings before it is deleted, by three if half of its slice went missing with it (docs/coverage.md). The first
- * of them may be the latest: a sync before may have failed.
+ * of them may be the latest: a sync before may have failed, or shown what a cache still held.
  */
 async function needsReading(database: Database, begins: readonly Date[]): Promise<boolean> {
   const { rows } = await database.query(
