@@ -126,8 +126,8 @@ async function endEqual(world: World, kind: 'sync' | 'repair'): Promise<void> {
     begins.push(new Date(await databaseNow(database)));
     states = await finish(world, kind, { whole: true });
   } while (begins.length < atLeast || (begins.length < MOST_TURNS && (await needsReading(database, begins))));
-  // The bound holds for two of them.
-  checkRequests(world, begun, `the last ${kind}`, Math.max(begins.length / 2, 1));
+  // The bound holds for one repair, and for two syncs.
+  checkRequests(world, begun, `the last ${kind}`, Math.max(kind === 'repair' ? begins.length : begins.length / 2, 1));
   world.trace(`at rest, ${kind}: ${states.join(' ')}`);
   const kept = await mayBeUnreadable(database, hidesRecords(plan));
   const read = [...MAIN, ...plan.others];
