@@ -109,8 +109,10 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
   );
   for (const child of table.children) await restoreChildren(tx, table, child);
   // What the source lacks of these rows is judged anew.
-  await sql`delete from sluice.held h using ${UNDONE} u
-    where h.source = ${source} and h.resource = ${resource} and h.key = u.key::text and u.what <> 'since'`.execute(tx);
+  await sql`delete from sluice.held h where h.source = ${source} and h.resource = ${resource}
+    and exists (select from ${UNDONE} u where u.key = cast(h.key as ${sql.raw(table.key.type)}) and u.what <> 'since')`.execute(
+    tx,
+  );
 }
 
 async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise<void> {
