@@ -41,7 +41,7 @@ test('SIGTERM ends a service that waits for another process to migrate, with exi
   await until(() => service.stderr().includes('Another process is migrating the database at '));
   service.child.kill('SIGTERM');
   const { code, stderr } = await service.ended;
-  expect([code, stderr]).toEqual([0, expect.stringContaining('stopped before the tables were migrated')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('sluice has stopped before its tables were migrated')]);
   await migrating.end();
   await other.close();
   await empty.drop();
