@@ -1,6 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import { Webhook } from 'standardwebhooks';
-import { type Clock, MINUTE } from '../../clock.ts';
+import { type Clock, MINUTE, SECOND } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Receiver } from '../../receivers.ts';
@@ -22,6 +22,8 @@ import { takeBatch } from './take-batch.ts';
 
 /** Longer than a turn may take: 20 seconds for its changes, and 10 for the delivery. */
 const LEASE_MS = MINUTE;
+/** What a delivery takes at most of it, and some more. */
+const SENDING_MS = 15 * SECOND;
 /** Changes that are looked at in one turn: the view compares each with what it was. */
 const RANGE = 1000;
 
@@ -86,18 +88,17 @@ async function deliver(
   const found = await findChanges(reader, receiver, { ...range, signal });
   const { changes, to } = takeBatch(found, range.to, LIMITS[form]);
   if (changes.length > 0) {
-    const sending = await noteSending(database.kysely, turn, to, LEASE_MS);
-    if (sending === null) {
+    if (!(await noteSending(database.kysely, turn, to, SENDING_MS))) {
       await releaseTurn(database.kysely, turn);
       return true;
     }
     const id = `${source}.${name}.${turn.next}-${to}`;
     const outcome = await send(options, receiver, { id, body: composeMessage(form, source, changes), signal });
-    if (!outcome.isDelivered) return fail(options, sending, outcome);
+    if (!outcome.isDelivered) return fail(options, turn, outcome);
     log.debug({ source, receiver: name, id, changes: changes.length }, 'changes delivered');
     if (turn.attempts > 0) log.info({ source, receiver: name }, 'changes are delivered again');
-    await notePassed(database.kysely, sending, to, true);
-  } else await notePassed(database.kysely, turn, to, false);
+  }
+  await notePassed(database.kysely, turn, to, changes.length > 0);
   return true;
 }
 

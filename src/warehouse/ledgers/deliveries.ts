@@ -90,18 +90,11 @@ export async function takeTurn(
   return rows[0] ?? null;
 }
 
-/**
- * Records that all up to `to` is about to be sent, and returns the turn, which begins anew; null if it is over, or somebody has moved the
- * receiver.
- */
-export async function noteSending(db: Db, turn: Turn, to: number, leaseMs: number): Promise<Turn | null> {
-  const { rows } = await change<Pick<Turn, 'lockedUntil'>>(
-    db,
-    turn,
-    sql`sending_to = ${to}, locked_until = ${fromNow(leaseMs)}`,
-    sql`and next = ${turn.next} and locked_until > ${NOW} returning locked_until as "lockedUntil"`,
-  );
-  return rows[0] ? { ...turn, sendingTo: to, ...rows[0] } : null;
+/** Records that all up to `to` is about to be sent; false if the turn has less than `neededMs` left, or somebody has moved the receiver. */
+export async function noteSending(db: Db, turn: Turn, to: number, neededMs: number): Promise<boolean> {
+  const inTime = sql`and next = ${turn.next} and locked_until > ${fromNow(neededMs)} returning true`;
+  const { rows } = await change(db, turn, sql`sending_to = ${to}`, inTime);
+  return rows.length === 1;
 }
 
 /** Goes on after `to`, unless somebody has moved the receiver meanwhile, and ends the turn. `isSent`: a message was delivered. */
@@ -131,8 +124,8 @@ export async function releaseTurn(db: Db, turn: Turn): Promise<void> {
 }
 
 /** SQL: expressions over what the row holds, by whoever has the turn alone. */
-const change = <T>(db: Db, { source, name, lockedUntil }: Turn, set: RawBuilder<unknown>, more = sql``) =>
-  sql<T>`update sluice.deliveries set ${set}
+const change = (db: Db, { source, name, lockedUntil }: Turn, set: RawBuilder<unknown>, more = sql``) =>
+  sql`update sluice.deliveries set ${set}
     where source = ${source} and name = ${name} and locked_until = cast(${lockedUntil} as timestamptz) ${more}`.execute(
     db,
   );
