@@ -3,7 +3,6 @@ import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, plural } from '../../service/format.ts';
 import { keptText, maskLines } from '../../service/status/list-fields.ts';
-import type { Database } from '../../warehouse/database/database.ts';
 import { countFilled } from '../../warehouse/reports/extra-fields.ts';
 import { changeList } from '../lists/change-list.ts';
 import { COLUMN_TYPES, columnOf, masksOf, planDrop, planField, readFields } from '../lists/fields.ts';
@@ -85,13 +84,8 @@ async function addField(
 ): Promise<0> {
   const { terminal } = session;
   refuseSource(command);
-  let opening: Promise<Database> | undefined;
-  const open = () => {
-    opening ??= openMigrated(session);
-    return opening;
-  };
-  const edit = await planField(session, { resource, field, type, description }, open);
-  const database = await open();
+  const added = { resource, field, type, description };
+  const { edit, database } = await planField(session, added, () => openMigrated(session));
   const { file, changed } = await changeList(session, database, { resource, edit, putsBack: false });
   const { table: name, column } = columnOf(resource, changed.jobs.get(resource) as Job, field);
   let filled = 0;

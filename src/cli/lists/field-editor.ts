@@ -21,7 +21,7 @@ export interface ServiceFields extends FieldEditor {
 export function createFieldEditor(begun: Session, database: Database, { isPart }: { isPart: boolean }): ServiceFields {
   const { log, draining } = begun;
   let session = begun;
-  let last: FieldEditor['last'] = null;
+  let ended: Omit<NonNullable<FieldEditor['last']>, 'isUnderWay'> | null = null;
   let next: { readonly field: NewField; readonly edit: (content: Content) => Content } | null = null;
   let isPlanning = false;
   let asking = new AbortController();
@@ -34,18 +34,18 @@ export function createFieldEditor(begun: Session, database: Database, { isPart }
     if (isPart) refuse('This service reads only some of the sources, and a list is that of all.', `Change ${file}.`);
     if ((await countServices(database)) > 1)
       refuse('Another service uses this database.', `Change ${file} for both, and start both again.`);
-    const edit = await planField(session, field, async () => database);
+    const { edit } = await planField(session, field, async () => database);
     refuseUnwritable(session, field.resource);
     if (draining.aborted) refuse('The service is stopping.', 'Try again once it runs.');
     next = { field, edit };
-    last = { field, isUnderWay: true, failure: null };
     asking.abort();
   }
 
   return {
     types: COLUMN_TYPES,
     get last() {
-      return last;
+      if (next !== null) return { field: next.field, isUnderWay: true, failure: null };
+      return ended && { ...ended, isUnderWay: false };
     },
     get jobs() {
       return session.jobs;
@@ -82,7 +82,7 @@ export function createFieldEditor(begun: Session, database: Database, { isPart }
         session = { ...session, jobs: await session.reloadJobs().catch(() => session.jobs) };
       }
       next = null;
-      last = { field, isUnderWay: false, failure };
+      ended = { field, failure };
       asking = new AbortController();
     },
   };

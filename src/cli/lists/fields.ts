@@ -84,13 +84,13 @@ async function fieldsOf(
 
 /**
  * What a new field adds to the file of its list. Kind `usage` where it cannot get that column. The database, whose values are looked at, is opened
- * for a field that could.
+ * for a field that could, and returned.
  */
 export async function planField(
   session: Session,
   added: NewField,
   open: () => Promise<Database>,
-): Promise<(content: Content) => Content> {
+): Promise<{ readonly edit: (content: Content) => Content; readonly database: Database }> {
   const { resource, field, type, description } = added;
   selectResources(session.jobs, [resource]);
   const job = session.jobs.get(resource) as Job;
@@ -102,7 +102,7 @@ export async function planField(
   const database = await open();
   for (const { schema } of session.settings.sources) await refuseUnfit(database, schema, changed, type);
   const declared = description === '' ? type : { type, description };
-  return changeFields(field, (fields, name) => ({ ...fields, [name]: declared }));
+  return { edit: changeFields(field, (fields, name) => ({ ...fields, [name]: declared })), database };
 }
 
 function extended(resource: string, job: Job, more: MoreFields): Job {

@@ -9,7 +9,7 @@ import type { Planned } from '../../service/schedule/schedule.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { recogniseSource } from '../../warehouse/ledgers/sources.ts';
-import { isConnected } from '../../warehouse/reports/server.ts';
+import { countConnections } from '../../warehouse/reports/server.ts';
 import { isOpen, type OpenSource, type Session } from './session.ts';
 
 /** Resource to cron expression, without the resources whose schedule is off. */
@@ -80,8 +80,8 @@ const nameOf = (source: string): string => `${NAME} ${source}`.slice(0, 63);
 export const serviceName = ({ settings: { sources } }: Session): string =>
   sources.length === 1 && sources[0] ? nameOf(sources[0].name) : NAME;
 
-export const isServiceRunning = (database: Database, source: string): Promise<boolean> =>
-  isConnected(database.kysely, [NAME, nameOf(source)]);
+export const isServiceRunning = async (database: Database, source: string): Promise<boolean> =>
+  (await countConnections(database.kysely, [NAME, nameOf(source)])) > 0;
 
 /** Runs `work` under the lock; kind `failed` if another process has it. `busy`: what that one does, and the consequence. */
 export async function underLock<T>(

@@ -4,6 +4,7 @@ import { MINUTE, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database, Queryable } from '../../warehouse/database/database.ts';
+import { countConnections } from '../../warehouse/reports/server.ts';
 import { createReadingTurns, type TurnEnd, type TurnOptions } from './reading-turns.ts';
 
 const AGAIN_MS = MINUTE;
@@ -26,13 +27,7 @@ interface Notice {
 export const wakeUp = (database: Queryable, source: string): Promise<void> => notify(database, { is: 'due', source });
 
 /** Services that are awake on this database, this one among them. */
-export async function countServices(database: Queryable): Promise<number> {
-  const { rows } = await database.query<{ count: number }>(
-    'select count(*)::int as count from pg_stat_activity where datname = current_database() and application_name = $1',
-    [NAME],
-  );
-  return rows[0]?.count ?? 0;
-}
+export const countServices = ({ kysely }: Database): Promise<number> => countConnections(kysely, [NAME]);
 
 /** Postgres refuses a notice while its queue is full, which a session that listens and never reads can bring about. */
 async function notify(database: Queryable, notice: Notice): Promise<void> {

@@ -1,3 +1,4 @@
+import type { DeclaredMask } from '../../warehouse/database/declared-table.ts';
 import { count } from '../format.ts';
 
 /** A field of a list beyond those that Sluice knows. */
@@ -18,10 +19,7 @@ export interface ListField {
 }
 
 /** What the settings say of a field that is not stored as it comes. */
-export interface MaskedField {
-  readonly field: string;
-  readonly rule: 'never' | 'hash';
-}
+export type MaskedField = Pick<DeclaredMask, 'field' | 'rule'>;
 
 export interface ListFields {
   readonly fields: readonly ListField[];

@@ -21,12 +21,12 @@ const POWERS = `
       order by 1) as groups
   from pg_roles login where rolname = session_user`;
 
-/** Whether a process with one of these names is connected; a running service is recognised by its connections. */
-export async function isConnected(db: Db, applicationNames: readonly string[]): Promise<boolean> {
-  const { rows } = await sql<{ connected: boolean }>`
-    select exists (select from pg_stat_activity where datname = current_database()
-      and application_name = any(cast(${applicationNames} as text[]))) as connected`.execute(db);
-  return rows[0]?.connected ?? false;
+/** Connections with one of these names; a running service is recognised by them. */
+export async function countConnections(db: Db, applicationNames: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ connections: number }>`
+    select count(*)::integer as connections from pg_stat_activity where datname = current_database()
+      and application_name = any(cast(${applicationNames} as text[]))`.execute(db);
+  return rows[0]?.connections ?? 0;
 }
 
 export async function serverVersion(db: Db): Promise<string> {

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { DAY } from '../../../src/clock.ts';
 import { closeMonth } from '../../../src/service/orders/close-month.ts';
-import { until } from '../../cli/run-command.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { untilBlocked } from '../../support/until-blocked.ts';
 import { servedSource } from '../with-service.ts';
 
 test('a month is closed although a reading commits, which changes none of its rows, between its snapshot and a lock', async () => {
@@ -17,12 +17,7 @@ test('a month is closed although a reading commits, which changes none of its ro
     const closed = await database.transaction(async tx => {
       await tx.query('update sluice.cursors set version = version + 1');
       const closed = closeMonth(closing, servedSource(database), month);
-      await until(async () => {
-        const { rows } = await database.query(
-          `select from pg_stat_activity where datname = current_database() and application_name = 'closing' and wait_event_type = 'Lock'`,
-        );
-        return rows.length > 0;
-      });
+      await untilBlocked(database, 'closing');
       return { closed };
     });
     expect(await closed.closed).toMatchObject({ month, isNew: true });

@@ -14,6 +14,7 @@ import { startRun } from '../../../src/warehouse/ledgers/runs.ts';
 import { until } from '../../cli/run-command.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { untilBlocked } from '../../support/until-blocked.ts';
 
 const LISTS = ['customers', 'invoices'] as const;
 
@@ -46,13 +47,7 @@ async function withEdits(work: (parts: Parts) => Promise<void>): Promise<void> {
       jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
     };
     const undoing = await test.open('undoing');
-    const undoWaits = () =>
-      until(async () => {
-        const { rows: waiting } = await database.query(
-          `select from pg_stat_activity where datname = current_database() and application_name = 'undoing' and wait_event_type = 'Lock'`,
-        );
-        return waiting.length > 0;
-      });
+    const undoWaits = () => untilBlocked(database, 'undoing');
     const undo = () => undoRuns(undoing, source, ids, { dryRun: false });
     await work({ database, engine, undo, undoWaits, lists: engine.resources as unknown as Parts['lists'] });
     await undoing.close();
