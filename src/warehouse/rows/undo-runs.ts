@@ -6,7 +6,7 @@ import { takeOver } from '../ledgers/cursors.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from './tables.ts';
 import { isLogged, logCtes } from './write/change-log.ts';
-import { keepVersions } from './write/row-history.ts';
+import { childRowsByField, keepVersions } from './write/row-history.ts';
 
 /** What an undo restores. */
 export interface Undone {
@@ -44,21 +44,27 @@ export async function lockLists(tx: Db, source: string, lists: ReadonlyMap<strin
 }
 
 /**
- * Gathers, in a temporary table of this transaction, the rows that these runs replaced or deleted, each as it was before the first of them.
- * SQL: tables known at run time.
+ * Gathers, in a temporary table of this transaction, the rows that these runs replaced or deleted: each as it was before the first of them (`was`,
+ * with its child rows by their field in `lines_were`; a column that the version lacks was added later, and keeps its value), and the child rows
+ * that stand now (`lines`). SQL: tables known at run time.
  */
 export async function gatherUndone(tx: Db, table: Table, resource: string, runIds: readonly string[]): Promise<Undone> {
   const history = sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.run_id = any(cast(${runIds} as bigint[]))`;
   const target = sql.id(table.schema, table.name);
+  const columns = [table.key.name, ...contentOf(table), '_synced_at', '_read_at', '_hash'];
   await sql`drop table if exists pg_temp.undone`.execute(tx);
+  // It may hold every row of the list.
+  await sql`set local work_mem = '64MB'`.execute(tx);
   await sql`create temporary table undone on commit drop as
     with first as (select distinct on (h.key) h.key, h.ctid as at from ${history} order by h.key, h.valid_to, h.valid_from, h.ctid),
-    last as (select distinct on (h.key) h.key, h.valid_to, h.ended_by from ${history} order by h.key, h.valid_to desc, h.valid_from desc, h.ctid desc)
-    select cast(l.key as ${sql.raw(table.key.type)}) as key, v.row, l.valid_to as until,
+    last as (select distinct on (h.key) h.key, h.valid_to, h.ended_by from ${history} order by h.key, h.valid_to desc, h.valid_from desc, h.ctid desc),
+    versions as (select cast(key as ${sql.raw(table.key.type)}) as key, f.at, l.valid_to, l.ended_by from first f join last l using (key) order by 1)
+    select l.key, jsonb_populate_record(t, v.row) as was, v.row - ${columns}::text[] as lines_were,
+      ${childRowsByField(table)} as lines, l.valid_to as until,
       case when t.${sql.id(table.key.name)} is null and l.ended_by = 'deleted' then 'deleted'
         when t._synced_at <= l.valid_to then 'replaced' else 'since' end as what, n.at
-    from (select sluice.now() as at offset 0) n cross join first f join last l using (key) join ${sql.id(table.schema, 'row_history')} v on v.ctid = f.at
-    left join ${target} t on t.${sql.id(table.key.name)} = cast(l.key as ${sql.raw(table.key.type)})`.execute(tx);
+    from (select sluice.now() as at offset 0) n cross join versions l join ${sql.id(table.schema, 'row_history')} v on v.ctid = l.at
+    left join ${target} t on t.${sql.id(table.key.name)} = l.key`.execute(tx);
   await sql`create index on ${UNDONE} (key)`.execute(tx);
   await sql`analyze ${UNDONE}`.execute(tx);
   const { rows } = await sql<Undone>`
@@ -80,26 +86,23 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
   const key = sql.id(table.key.name);
   // One moment for all, so that this run seems to be the last that changed them.
   const now = sql.ref('u.at');
-  const content = [...table.columns.map(({ name }) => name), '_extra', ...(table.hashed ? ['_hash'] : [])];
-  const others = content.filter(name => name !== table.key.name);
-  const of = (alias: string, names: readonly string[]) => sql.join(names.map(name => sql.ref(`${alias}.${name}`)));
+  const content = contentOf(table);
+  const were = sql.join(content.map(name => sql`(u.was).${sql.id(name)}`));
   const named = (names: readonly string[]) => sql.join(names.map(name => sql.id(name)));
   // What was done here did not happen at the source at any moment.
   await sql`with changed as materialized (
       select key::text as key, case what when 'replaced' then 'updated' else 'revived' end as kind, null::timestamptz as earliest
       from ${UNDONE} where what <> 'since' and ${isLogged(source, resource)}),
     ${logCtes(table, { resource, runId: undoId, at: sql`(select at from ${UNDONE} limit 1)` })}
-    ${keepVersions(table, resource, { by: 'changed', at: now, runId: undoId, number: sql`n.number` })}
+    ${keepVersions(table, resource, { by: 'changed', at: now, runId: undoId, number: sql`n.number`, lines: sql.ref('u.lines') })}
     from ${UNDONE} u join ${target} t on t.${key} = u.key left join numbered n on n.key = u.key::text where u.what = 'replaced'`.execute(
     tx,
   );
-  // A column that the version lacks keeps its value: it was added later.
-  await sql`update ${target} t set (${named([...others, '_synced_at', '_read_at'])}) = (
-      select ${of('r', others)}, ${now}, least(r._read_at, ${now}) from jsonb_populate_record(t, u.row) r)
+  const given = named([...content, '_synced_at', '_read_at']);
+  await sql`update ${target} t set (${given}) = row(${were}, ${now}, least((u.was)._read_at, ${now}))
     from ${UNDONE} u where u.what = 'replaced' and t.${key} = u.key`.execute(tx);
-  await sql`insert into ${target} (${named([table.key.name, ...others, '_synced_at', '_read_at'])})
-    select ${of('r', [table.key.name, ...others])}, ${now}, least(r._read_at, ${now})
-    from ${UNDONE} u cross join lateral jsonb_populate_record(null::${target}, u.row) r where u.what = 'deleted'`.execute(
+  await sql`insert into ${target} (${key}, ${given})
+    select u.key, ${were}, ${now}, least((u.was)._read_at, ${now}) from ${UNDONE} u where u.what = 'deleted'`.execute(
     tx,
   );
   // What was restored is not lost, so it must not count as deleted.
@@ -115,17 +118,25 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
   );
 }
 
+/** The columns that an undo restores, without the key. */
+const contentOf = (table: Table): string[] =>
+  [...table.columns.map(({ name }) => name), '_extra', ...(table.hashed ? ['_hash'] : [])].filter(
+    name => name !== table.key.name,
+  );
+
+/** Writes only the child rows that differ. Of a version without the field, they stay: the field was added later. */
 async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise<void> {
   const target = sql.id(table.schema, child.name);
   const parent = sql.id(child.parent);
   const names = ['line', ...child.columns.map(({ name }) => name), '_extra'];
-  // Of a version without the field, the lines stay: the field was added later.
-  await sql`delete from ${target} c using ${UNDONE} u
-    where u.what = 'replaced' and u.row ? ${child.field} and c.${parent} = u.key`.execute(tx);
+  const were = sql`u.lines_were->${child.field}::text`;
+  const differ = sql`u.what <> 'since' and ${were} <> u.lines->${child.field}::text`;
+  await sql`delete from ${target} c using ${UNDONE} u where ${differ} and c.${parent} = u.key`.execute(tx);
   await sql`insert into ${target} (${parent}, ${sql.join(names.map(name => sql.id(name)))})
     select u.key, ${sql.join(names.map(name => sql.ref(`r.${name}`)))}
-    from ${UNDONE} u cross join lateral jsonb_populate_recordset(null::${target}, u.row->${child.field}::text) r
-    where u.what <> 'since'`.execute(tx);
+    from ${UNDONE} u cross join lateral jsonb_populate_recordset(null::${target}, ${were}) r where ${differ}`.execute(
+    tx,
+  );
 }
 
 /**

@@ -10,11 +10,14 @@ export const childRows = (table: Table, child: ChildTable): RawBuilder<unknown> 
   sql`(select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
     from ${sql.id(table.schema, child.name)} c where c.${sql.id(child.parent)} = t.${sql.id(table.key.name)})`;
 
-/** A stored row as `row_history` keeps it: all columns of `t` as JSON, with its child rows in a list by their field. */
-function wholeRow(table: Table): RawBuilder<unknown> {
+/** The child rows of `t` in lists by their field, as JSON. */
+export function childRowsByField(table: Table): RawBuilder<unknown> {
   const children = table.children.map(child => sql`${child.field}::text, ${childRows(table, child)}`);
-  return sql`to_jsonb(t) || jsonb_build_object(${sql.join(children)})`;
+  return sql`jsonb_build_object(${sql.join(children)})`;
 }
+
+/** A stored row as `row_history` keeps it: all columns of `t` as JSON, with its child rows in a list by their field. */
+const wholeRow = (table: Table, lines = childRowsByField(table)): RawBuilder<unknown> => sql`to_jsonb(t) || ${lines}`;
 
 /** Keeps the rows `t` of the `from` that follows, with their children, as versions that end at `at`. SQL: an insert without its source of rows. */
 export const keepVersions = (
@@ -26,10 +29,12 @@ export const keepVersions = (
     readonly runId: string | null;
     /** The number of the change that ends it; null where it is not logged. */
     readonly number: RawBuilder<unknown>;
+    /** The child rows of `t` by their field, if they were gathered before. */
+    readonly lines?: RawBuilder<unknown>;
   },
 ): RawBuilder<unknown> => sql`
   insert into ${sql.id(table.schema, 'row_history')} (resource, key, row, valid_from, valid_to, ended_by, run_id, number)
-  select ${resource}, t.${sql.id(table.key.name)}::text, ${wholeRow(table)}, t._synced_at, ${ended.at}, ${ended.by}, cast(${ended.runId} as bigint),
+  select ${resource}, t.${sql.id(table.key.name)}::text, ${wholeRow(table, ended.lines)}, t._synced_at, ${ended.at}, ${ended.by}, cast(${ended.runId} as bigint),
     ${ended.number}`;
 
 /**
