@@ -74,9 +74,9 @@ test('invoices that half of a window and the lists of their customers lack at on
     expect((await database.query('select from sluice.missing')).rows).toEqual([]);
     sandbox.forgetFaults();
 
-    // What has really gone takes more readings.
+    // What has really gone takes more readings; how many of them a sync makes depends on the order of the answers.
     for (let id = 1; id <= 15; id++) sandbox.remove('invoices', id);
-    for (let turn = 0; turn < 2; turn++) await sync();
+    for (let turn = 0; turn < 3; turn++) await sync();
     expect(await differences(database, sandbox, 8, ['invoices'])).toEqual([]);
     await engine.close();
     await sandbox.close();
