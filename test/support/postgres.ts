@@ -9,7 +9,7 @@ import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
 import { ask } from './ask.ts';
-import { inDatabase, MIGRATIONS, testDatabases } from './database.ts';
+import { inDatabase, MIGRATIONS } from './database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -35,19 +35,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgresAdminUrl', server.adminUrl);
   project.provide('postgresTemplate', template);
   return async () => {
-    if (given) for (const name of await databasesOf(given, template)) await asAdmin(given, `drop database ${name}`);
+    if (given) await asAdmin(server.url, `drop database ${template}`);
     await server.stop();
   };
-}
-
-/** The template and the databases of tests that were made from it. */
-async function databasesOf(server: string, template: string): Promise<string[]> {
-  const tests = `${testDatabases(template)}_%`;
-  const rows = await ask(
-    server,
-    `select datname from pg_database where datname = '${template}' or datname like '${tests}'`,
-  );
-  return rows.map(({ datname }) => String(datname));
 }
 
 /** Creates the migrated database that others are cloned from, and returns its name. */
