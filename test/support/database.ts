@@ -48,9 +48,12 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
 }
 
 /** Brackets a test with its own database and one pool; drops the database afterwards without force. */
-export async function withDatabase<T>(fn: (database: Database, test: TestDatabase) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  fn: (database: Database, test: TestDatabase) => Promise<T>,
+  { connections }: { connections?: number } = {},
+): Promise<T> {
   const test = await createTestDatabase();
-  const database = await test.open();
+  const database = await test.open('test', connections);
   let result: T;
   try {
     result = await fn(database, test);

@@ -23,6 +23,9 @@ type Parts = {
   readonly logged: () => Promise<Logged[]>;
 };
 
+/** Some tests hold a transaction open while two others wait for it. */
+const SEVERAL = { connections: 4 };
+
 async function withLists(work: (parts: Parts) => Promise<void>): Promise<void> {
   await withDatabase(async database => {
     const sandbox = await openSandbox({ size: { customers: 40, invoices: 120, transactions: 150 }, rateLimit: 0 });
@@ -39,7 +42,7 @@ async function withLists(work: (parts: Parts) => Promise<void>): Promise<void> {
     await work({ sandbox, database, sync, logged });
     await engine.close();
     await sandbox.close();
-  });
+  }, SEVERAL);
 }
 
 test('a first load is no change; from then on each is logged with what was there before and after', async () => {

@@ -31,28 +31,31 @@ interface Parts {
 /** Two lists whose last runs replaced two rows each. */
 async function withEdits(work: (parts: Parts) => Promise<void>): Promise<void> {
   const sandbox: Sandbox = await openSandbox({ size: { customers: 20, invoices: 20, transactions: 5 } });
-  await withDatabase(async (database, test) => {
-    const engine = await openEngine(database, sandbox, { resources: LISTS });
-    await serveOrders(engine, 'sync');
-    for (const { id } of [...sandbox.rows('customers')].slice(0, 2)) sandbox.update('customers', id, { phone: '1' });
-    for (const { id } of [...sandbox.rows('invoices')].slice(0, 2)) sandbox.update('invoices', id, { notes: 'new' });
-    await serveOrders(engine, 'sync', { whole: true });
-    const { rows } = await database.query<{ id: string }>(
-      'select id from sluice.runs where updated > 0 order by resource',
-    );
-    const ids = rows.map(({ id }) => id);
-    const source = {
-      name: 'main',
-      schema: 'warehouse',
-      jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
-    };
-    const undoing = await test.open('undoing');
-    const undoWaits = () => untilBlocked(database, 'undoing');
-    const undo = () => undoRuns(undoing, source, ids, { dryRun: false });
-    await work({ database, engine, undo, undoWaits, lists: engine.resources as unknown as Parts['lists'] });
-    await undoing.close();
-    await engine.close();
-  });
+  await withDatabase(
+    async (database, test) => {
+      const engine = await openEngine(database, sandbox, { resources: LISTS });
+      await serveOrders(engine, 'sync');
+      for (const { id } of [...sandbox.rows('customers')].slice(0, 2)) sandbox.update('customers', id, { phone: '1' });
+      for (const { id } of [...sandbox.rows('invoices')].slice(0, 2)) sandbox.update('invoices', id, { notes: 'new' });
+      await serveOrders(engine, 'sync', { whole: true });
+      const { rows } = await database.query<{ id: string }>(
+        'select id from sluice.runs where updated > 0 order by resource',
+      );
+      const ids = rows.map(({ id }) => id);
+      const source = {
+        name: 'main',
+        schema: 'warehouse',
+        jobs: new Map(engine.resources.map(({ name, job }) => [name, job])),
+      };
+      const undoing = await test.open('undoing');
+      const undoWaits = () => untilBlocked(database, 'undoing');
+      const undo = () => undoRuns(undoing, source, ids, { dryRun: false });
+      await work({ database, engine, undo, undoWaits, lists: engine.resources as unknown as Parts['lists'] });
+      await undoing.close();
+      await engine.close();
+    },
+    { connections: 4 },
+  );
   await sandbox.close();
 }
 

@@ -36,15 +36,18 @@ test('a connection starts with no parameter that PgBouncer refuses', async () =>
 });
 
 test('every connection of a pool has its time-outs and time zone before its first use', async () => {
-  await withDatabase(async database => {
-    const all = await Promise.all(
-      Array.from({ length: 4 }, () =>
-        database.query(`${LIMITS}, current_setting('timezone') as zone, pg_backend_pid() as pid, pg_sleep(0.05)`),
-      ),
-    );
-    expect(new Set(all.map(({ rows }) => rows[0]?.pid)).size).toBe(4);
-    for (const { rows } of all) expect(rows).toMatchObject([{ limits: '5min 2min', zone: 'UTC' }]);
-  });
+  await withDatabase(
+    async database => {
+      const all = await Promise.all(
+        Array.from({ length: 4 }, () =>
+          database.query(`${LIMITS}, current_setting('timezone') as zone, pg_backend_pid() as pid, pg_sleep(0.05)`),
+        ),
+      );
+      expect(new Set(all.map(({ rows }) => rows[0]?.pid)).size).toBe(4);
+      for (const { rows } of all) expect(rows).toMatchObject([{ limits: '5min 2min', zone: 'UTC' }]);
+    },
+    { connections: 4 },
+  );
 });
 
 test('a time-out that DATABASE_URL names is kept', async () => {
