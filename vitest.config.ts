@@ -30,8 +30,8 @@ export default defineConfig({
     teardownTimeout: 30_000,
     // No test changes a module's state: a worker that loads the modules once for all its files saves half a second a file.
     isolate: false,
-    // More than the two cores of a small machine: process tests wait for other processes most of the time.
-    maxWorkers: 4,
+    // One more than the two cores of a small machine: process tests wait for other processes. A fourth costs more than it gains.
+    maxWorkers: 3,
     // Seeds of the simulation that one worker plays at the same time. They wait for the database most of the time.
     maxConcurrency: 3,
     sequence: { sequencer: SlowestFirst },

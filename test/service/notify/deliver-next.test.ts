@@ -286,7 +286,7 @@ test('a receiver that was away for longer than changes are kept is paused, with 
   });
 });
 
-test.each([
+test.concurrent.each([
   ['is no SQL', 'status ==', 'Postgres refused the query'],
   ['lifts the read-only transaction', "set_config('transaction_read_only', 'off', true) is null", 'read-write mode'],
   ['writes', "nextval('sluice.runs_id_seq') > 0", 'A query is read-only; nothing was changed.'],
@@ -312,7 +312,7 @@ test.each([
   },
 );
 
-test('without a login that may only read, a condition is not run', async () => {
+test.concurrent('without a login that may only read, a condition is not run', async () => {
   await withDatabase(async database => {
     await logChanges(database, 1, 3);
     await withReceiver(accept, async ({ url, got }) => {
@@ -325,7 +325,7 @@ test('without a login that may only read, a condition is not run', async () => {
   });
 });
 
-test('a replica that lags behind makes a receiver wait, and loses nothing', async () => {
+test.concurrent('a replica that lags behind makes a receiver wait, and loses nothing', async () => {
   await withDatabase(async database => {
     await withDatabase(async replica => {
       await logChanges(database, 1, 5);
@@ -345,7 +345,7 @@ test('a replica that lags behind makes a receiver wait, and loses nothing', asyn
   });
 });
 
-test('neither the log nor the table names the address or the secret of a receiver', async () => {
+test.concurrent('neither the log nor the table names the address or the secret of a receiver', async () => {
   await withDatabase(async database => {
     await createVirtualClock(database);
     await logChanges(database, 1, 3);

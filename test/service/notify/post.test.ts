@@ -175,7 +175,7 @@ test('of an answer without end, its beginning decides', async () => {
   );
 });
 
-test('a receiver that does not answer is given up after ten seconds, and at once when the process stops', {
+test.concurrent('a receiver that does not answer is given up after ten seconds, and at once when the process stops', {
   timeout: 20_000,
 }, async () => {
   await withReceiver(
@@ -192,7 +192,7 @@ test('a receiver that does not answer is given up after ten seconds, and at once
   );
 });
 
-test('a receiver whose answer trickles has accepted once its status came', { timeout: 20_000 }, async () => {
+test.concurrent('a receiver whose answer trickles has accepted once its status came', { timeout: 20_000 }, async () => {
   await withReceiver(
     (_got, response) => {
       response.writeHead(202);

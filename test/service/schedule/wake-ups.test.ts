@@ -92,7 +92,7 @@ test('what others say that they have read is read here all the same once it was 
   });
 });
 
-test('a service that cannot listen reads all the same', async () => {
+test.concurrent('a service that cannot listen reads all the same', async () => {
   await withDatabase(async database => {
     const connect = () => Promise.reject(new Error('too many connections'));
     const { woken, stop } = startProcess({ ...database, connect }, ['a', 'b']);
@@ -101,7 +101,7 @@ test('a service that cannot listen reads all the same', async () => {
   });
 });
 
-test('a process that stops hands its sources over, and begins no more turns', async () => {
+test.concurrent('a process that stops hands its sources over, and begins no more turns', async () => {
   await withDatabase(async database => {
     const leaving = startProcess(database, ['a', 'b', 'c'], { holds: true });
     await until(() => expect(leaving.woken).toEqual(['a']));
@@ -116,7 +116,7 @@ test('a process that stops hands its sources over, and begins no more turns', as
   });
 });
 
-test('a dropped connection is replaced, and everything is read then', async () => {
+test.concurrent('a dropped connection is replaced, and everything is read then', async () => {
   await withDatabase(async database => {
     const { woken, stop } = startProcess(database, ['a']);
     await until(() => expect(woken).toEqual(['a']));
