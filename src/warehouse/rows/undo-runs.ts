@@ -53,8 +53,10 @@ export async function gatherUndone(tx: Db, table: Table, resource: string, runId
   const target = sql.id(table.schema, table.name);
   const columns = [table.key.name, ...contentOf(table), '_synced_at', '_read_at', '_hash'];
   await sql`drop table if exists pg_temp.undone`.execute(tx);
-  // It may hold every row of the list.
-  await sql`set local work_mem = '64MB'`.execute(tx);
+  // It may hold every row of the list, or a few: plans are made for what there is.
+  await sql`select set_config('work_mem', '64MB', true), set_config('plan_cache_mode', 'force_custom_plan', true)`.execute(
+    tx,
+  );
   await sql`create temporary table undone on commit drop as
     with first as (select distinct on (h.key) h.key, h.ctid as at from ${history} order by h.key, h.valid_to, h.valid_from, h.ctid),
     last as (select distinct on (h.key) h.key, h.valid_to, h.ended_by from ${history} order by h.key, h.valid_to desc, h.valid_from desc, h.ctid desc),
