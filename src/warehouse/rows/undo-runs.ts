@@ -132,7 +132,8 @@ async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise
   const parent = sql.id(child.parent);
   const names = ['line', ...child.columns.map(({ name }) => name), '_extra'];
   const were = sql`u.lines_were->${child.field}::text`;
-  const differ = sql`u.what <> 'since' and ${were} <> u.lines->${child.field}::text`;
+  // As texts: numbers may differ in their decimals alone.
+  const differ = sql`u.what <> 'since' and (${were})::text <> (u.lines->${child.field}::text)::text`;
   await sql`delete from ${target} c using ${UNDONE} u where ${differ} and c.${parent} = u.key`.execute(tx);
   await sql`insert into ${target} (${parent}, ${sql.join(names.map(name => sql.id(name)))})
     select u.key, ${sql.join(names.map(name => sql.ref(`r.${name}`)))}

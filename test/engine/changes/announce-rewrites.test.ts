@@ -122,6 +122,9 @@ test('a run is undone without a request, and the undo too; what has changed sinc
     const original = rows.map(({ id, amount, items }) => ({ id, amount, items }));
     edit(sandbox, 100, ({ items }) => ({ amount: '0.00', items: (items as unknown[]).slice(0, 1) }));
     await sync();
+    // Somebody rounds the lines: of some, only the decimals of a number differ.
+    await database.query(`update warehouse.invoice_items set amount = round(amount, 4)
+      where invoice_id in (select key::bigint from warehouse.row_history)`);
     const bad = { rows: await stored(), lines: await lines() };
     const [rewrite] = await openRewrites(database.kysely, 'main', ['invoices']);
     const source = {
