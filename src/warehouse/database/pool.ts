@@ -55,10 +55,13 @@ export function connecting(url: string, applicationName: string): Connecting {
 }
 
 /**
- * A plan made while a table is empty would go on scanning it as it grows. And a statement is planned once for each connection, not for each of its
- * first six calls: planning takes a third of the time that Postgres spends on a paced service, and its parameters change no plan.
+ * For our own statements, whose parameters change no plan. A plan made while a table is empty would go on scanning it as it grows. And each
+ * connection plans a statement once, not for each of its first six calls: planning took a third of Postgres' time for a paced service.
  */
-const PLANS = 'set enable_seqscan = off; set plan_cache_mode = force_generic_plan';
+const OUR_PLANS = 'set enable_seqscan = off; set plan_cache_mode = force_generic_plan';
+
+/** In a transaction, for statements of other people and the functions that they call: plans as in psql. */
+export const USUAL_PLANS = 'set local enable_seqscan = on; set local plan_cache_mode = auto';
 
 export function createPool({ config, opening }: Connecting, max: number, place: string, log: Log): pg.Pool {
   const pool = new pg.Pool({
@@ -73,7 +76,7 @@ export function createPool({ config, opening }: Connecting, max: number, place: 
     },
     idleTimeoutMillis: 30 * SECOND,
     // The pool awaits what its types call void.
-    onConnect: client => client.query(`${opening}; ${PLANS}`) as unknown as undefined,
+    onConnect: client => client.query(`${opening}; ${OUR_PLANS}`) as unknown as undefined,
   });
   // An idle connection that drops is replaced at its next use; without a listener it would end the process.
   pool.on('error', error =>

@@ -6,6 +6,7 @@ import { SluiceError } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
 import type { Database } from '../database/database.ts';
 import { explainDatabaseError } from '../database/database-errors.ts';
+import { USUAL_PLANS } from '../database/pool.ts';
 
 export interface ColumnInfo {
   readonly name: string;
@@ -63,7 +64,7 @@ export async function readQuery(
   try {
     await client.query('begin transaction isolation level repeatable read read only');
     await client.query(
-      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = ${timeoutMs}; set local enable_seqscan = on`,
+      `set local search_path = ${client.escapeIdentifier(schema)}, sluice, public; set local statement_timeout = ${timeoutMs}; ${USUAL_PLANS}`,
     );
     await client.query(GIVE_UP_SUPERUSER);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');

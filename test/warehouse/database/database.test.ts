@@ -101,9 +101,10 @@ test('what a transaction sends alone does not begin it, and belongs to it once i
   });
 });
 
-test('connections of the pool do without sequential scans, since plans outlive the size that a table had', async () => {
+test('connections of the pool do without sequential scans, since plans outlive the size that a table had, and plan a statement once', async () => {
   await withDatabase(async database => {
     expect((await database.query('show enable_seqscan')).rows).toEqual([{ enable_seqscan: 'off' }]);
+    expect((await database.query('show plan_cache_mode')).rows).toEqual([{ plan_cache_mode: 'force_generic_plan' }]);
   });
 });
 

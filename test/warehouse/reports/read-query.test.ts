@@ -29,6 +29,22 @@ test('a stopped query is an error, however far it came, and its connection can b
   });
 });
 
+test("people's queries are planned as in psql, and so are the functions that they call", async () => {
+  await withDatabase(async database => {
+    const found: unknown[] = [];
+    const query = `select current_setting('enable_seqscan'), current_setting('plan_cache_mode')`;
+    await readQuery(
+      database,
+      { query, schema: 'warehouse', timeoutMs: 0, signal: new AbortController().signal },
+      async (_columns, batch) => {
+        found.push(...batch);
+        return true;
+      },
+    );
+    expect(found).toEqual([['on', 'auto']]);
+  });
+});
+
 test('a query whose session or connection ends is a database error; COPY is wrong usage', async () => {
   const proxy = await openProxy();
   await withDatabase(async (owner, test) => {
