@@ -30,6 +30,9 @@ export const discard = (resource: string, source: string): string => `sluice res
 /** For the same installation at a new address. */
 export const acceptAddress = (source: string): string => `sluice sync${sourceOption(source)} --moved`;
 
+/** For a source that was restored from a backup. */
+export const acceptRestore = (source: string): string => `sluice sync${sourceOption(source)} --restored`;
+
 export const resumeReceiver = (name: string): string => `sluice notify resume ${name}`;
 
 export const MIGRATE = 'sluice migrate';

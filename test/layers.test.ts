@@ -27,13 +27,14 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   migrations: { ours: [], packages: ['kysely'] },
   leaves: { ours: [], packages: ['pino', 'pino-pretty'] },
   config: { ours: ['leaves'], packages: ['zod'] },
-  // The slices, the loss limit and what a rewrite is are pure leaves: what both the engine and the warehouse speak of. The history view is also made by a migration.
+  // The slices, the loss limit, and what a rewrite and a restore are, are pure leaves: what both the engine and the warehouse speak of. The history view is also made by a migration.
   warehouse: {
     ours: [
       'leaves',
       'src/engine/slices/slice.ts',
       'src/engine/slices/coverage-entry.ts',
       'src/engine/deletion/loss-limit.ts',
+      'src/engine/deletion/restore.ts',
       'src/engine/deletion/rewrite.ts',
       'migrations/create-history-view.ts',
     ],
@@ -174,7 +175,7 @@ const ONLY: readonly { from: string; of: Layer; files: readonly string[] }[] = [
   })),
 ];
 
-const PURE_BELOW = ['src/clock.ts', 'src/engine/job.ts', 'src/engine/slices/'];
+const PURE_BELOW = ['src/clock.ts', 'src/engine/group-by.ts', 'src/engine/job.ts', 'src/engine/slices/'];
 
 /** Rooms that only decide: all they may import of ours beside themselves, and of Node no more than `node:crypto`. */
 const PURE: Record<string, readonly string[]> = {

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest';
 import { createProgram } from '../../src/cli/program.ts';
 import type { Cli } from '../../src/cli/session/session.ts';
-import { acceptAddress, acceptDeletes, acceptLosses, discard, MIGRATE, readAgain } from '../../src/next-steps.ts';
+import {
+  acceptAddress,
+  acceptDeletes,
+  acceptLosses,
+  acceptRestore,
+  discard,
+  MIGRATE,
+  readAgain,
+} from '../../src/next-steps.ts';
 
 /** Accepts every command, and carries none of them out. */
 const cli: Cli = { print: () => undefined, action: () => async () => undefined };
@@ -15,6 +23,7 @@ test.each(['main', 'graz'])(
       readAgain('invoices', source),
       discard('invoices', source),
       acceptAddress(source),
+      acceptRestore(source),
       MIGRATE,
     ].flatMap(text => text.split(', then '));
     for (const command of named) {

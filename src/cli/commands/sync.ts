@@ -1,12 +1,17 @@
 import type { Command } from 'commander';
 import { fieldsBesideKey } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
+import { listed } from '../../service/format.ts';
+import { findRestore } from '../../service/incidents/row-troubles.ts';
+import { cameSince, firstSeenWithin } from '../../warehouse/rows/seen-changes.ts';
+import { momentWithZone } from '../output/moments.ts';
 import { readSources } from '../run/complete-orders.ts';
 import { showDryRun } from '../run/estimate-work.ts';
 import { showSummary } from '../run/summary.ts';
 import {
   type Cli,
   type CostOptions,
+  duration,
   type ExitCode,
   newCommand,
   type Session,
@@ -24,6 +29,8 @@ sluice sync invoices --accept-deletes 250
                                   the source really lost 250 invoices
 sluice sync invoices --accept-losses invoices.amount
                                   the source really emptied amounts
+sluice sync --restored            the source was restored from a backup
+sluice sync --restored 26h        .. of 26 hours ago, where no incident says so
 sluice sync --source vienna       one source of several`;
 
 interface Options extends CostOptions {
@@ -31,6 +38,8 @@ interface Options extends CostOptions {
   readonly acceptDeletes?: number;
   readonly acceptLosses?: string;
   readonly moved?: boolean;
+  /** Milliseconds since the state that was restored; true: as the changes show it. */
+  readonly restored?: number | true;
 }
 
 export function syncCommand(cli: Cli): Command {
@@ -45,24 +54,54 @@ export function syncCommand(cli: Cli): Command {
     )
     .option('--accept-losses <list.field,..>', 'empty these columns or child rows where the source does, however many')
     .option('--moved', 'confirm that the source has a new address but is the same installation')
+    .option(
+      '--restored [ago]',
+      'read everything again after the source was restored; rows that came since that state may go',
+      duration('--restored'),
+    )
     .action(cli.action({ source: true }, sync));
 }
 
 async function sync(session: Session, names: string[], options: Options): Promise<ExitCode> {
-  const { full = false, maxRequests, acceptDeletes, acceptLosses, moved } = options;
-  if (acceptDeletes !== undefined) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
+  const { full = false, maxRequests, acceptDeletes = 0, acceptLosses, moved, restored } = options;
+  if (acceptDeletes > 0) requireOneSource(session, names, `--accept-deletes ${acceptDeletes}`);
   if (acceptLosses !== undefined) requireOneSource(session, names, `--accept-losses ${acceptLosses}`);
   if (moved) requireOneSource(session, names, '--moved');
+  if (restored !== undefined) requireOneSource(session, names, '--restored');
   const resources = selectResources(session.jobs, names);
   const losses = lossesToAccept(session, resources, acceptLosses);
+  const came = restored === undefined ? null : await cameSinceBackup(session, resources, restored);
   const requests = resources.map(resource => {
     const accepted = losses.flatMap(loss => (loss.resource === resource ? loss.field : []));
     // What this sync did not read would be held the next time.
-    const whole = full || accepted.length > 0;
-    return { resource, kind: 'sync' as const, whole, acceptDeletes: acceptDeletes ?? 0, acceptLosses: accepted };
+    const whole = full || came !== null || accepted.length > 0;
+    const deletes = Math.max(acceptDeletes, came?.get(resource) ?? 0);
+    return { resource, kind: 'sync' as const, whole, acceptDeletes: deletes, acceptLosses: accepted };
   });
   if (options.dryRun) return showDryRun(session, requests, maxRequests);
   return showSummary(session, await readSources(session, requests, options));
+}
+
+/** The rows that came after the state that the source was restored to, by list. They are not stored there any more. */
+async function cameSinceBackup({ settings, terminal, openDatabase }: Session, resources: string[], ago: number | true) {
+  const { name: source, schema, timeZone } = settings.single;
+  const { kysely } = await openDatabase();
+  const lists = { source, schema, resources };
+  const restore = ago === true ? await findRestore(kysely, lists) : null;
+  const first = ago === true ? (restore?.first ?? null) : await firstSeenWithin(kysely, schema, ago);
+  if (ago === true && restore === null)
+    throw new SluiceError('usage', `The changes of the last week do not show that ${source} was restored.`, {
+      next: 'If it was, say how long ago it was as it is now: sluice sync --restored 26h. To read everything: sluice sync --full.',
+    });
+  const came = first === null ? new Map<string, number>() : await cameSince(kysely, lists, first);
+  const since = restore === null ? '' : ` before ${momentWithZone(restore.firstSeenAt, timeZone)}`;
+  const rows = [...came].map(([resource, count]) => `${count} of ${resource}`);
+  terminal.note(
+    rows.length === 0
+      ? `No row came since the state${since} that was restored.`
+      : `Rows that came since the state${since} that was restored, and may go: ${listed(rows)}.`,
+  );
+  return came;
 }
 
 /** The fields that `--accept-losses` names, as in `invoices.amount,invoices.items`. Kind `usage` for any that is not synced or unknown. */

@@ -26,7 +26,17 @@ const seconds = z.number().nullable();
 const incident = z.object({
   source: z.string(),
   resource: z.string().nullable().describe('Null: the source as a whole. Of the kind undelivered, the receiver.'),
-  kind: z.enum(['failed', 'fuse', 'rewrite', 'restated', 'undelivered', 'unauthorized', 'unavailable', 'outdated']),
+  kind: z.enum([
+    'failed',
+    'fuse',
+    'rewrite',
+    'restored',
+    'restated',
+    'undelivered',
+    'unauthorized',
+    'unavailable',
+    'outdated',
+  ]),
   message: z.string(),
   next: z.string().nullable().describe('What to do.'),
   openedAt: moment,

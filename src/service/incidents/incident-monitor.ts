@@ -4,7 +4,7 @@ import { groupBy } from '../../engine/group-by.ts';
 import { explain, sentence } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isLoopback } from '../../loopback.ts';
-import { resumeReceiver, sourceOption } from '../../next-steps.ts';
+import { resumeReceiver } from '../../next-steps.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { pausedDeliveries } from '../../warehouse/ledgers/deliveries.ts';
 import {
@@ -22,13 +22,11 @@ import {
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
-import { countRestatements, type RestatedList, sealedState } from '../../warehouse/rows/seals.ts';
-import { restatedText } from '../format.ts';
 import { escapeSlack } from '../notify/compose-message.ts';
 import { post } from '../notify/post.ts';
 import { sharedRun } from '../shared-run.ts';
 import { INCIDENT_TITLES } from '../status/condition.ts';
-import type { ServedSource } from '../status/served-source.ts';
+import { createRowTroubles, type Watched } from './row-troubles.ts';
 
 const CHECK_EVERY_MS = 10 * SECOND;
 /** Longer than a delivery may take: until then no other process tries the same alert. */
@@ -36,7 +34,7 @@ const LEASE_SECONDS = 30;
 
 export interface MonitorOptions {
   readonly database: Database;
-  readonly sources: readonly Pick<ServedSource, 'name' | 'scheduled'>[];
+  readonly sources: readonly Watched[];
   /** Null: incidents are recorded and shown, but no alert is sent. */
   readonly alertUrl: string | null;
   /** The address may lie in a private network. Default: only on this machine, if it says so. */
@@ -52,7 +50,7 @@ export interface MonitorOptions {
  * them. Checks never wait for deliveries: an address that does not answer must not hide new troubles.
  */
 export async function monitorIncidents(options: MonitorOptions, signal: AbortSignal): Promise<void> {
-  const forEachSource = async (work: (source: MonitorOptions['sources'][number]) => Promise<void>) => {
+  const forEachSource = async (work: (source: Watched) => Promise<void>) => {
     for (const source of options.sources) {
       if (signal.aborted) return;
       try {
@@ -63,9 +61,9 @@ export async function monitorIncidents(options: MonitorOptions, signal: AbortSig
     }
   };
   const deliver = sharedRun(() => forEachSource(source => sendAlerts(options, source, signal)));
-  const restated = createRestatedTroubles(options.log);
+  const findInRows = createRowTroubles(options.log);
   while (!signal.aborted) {
-    await forEachSource(source => recordIncidents(options, source, restated));
+    await forEachSource(source => recordIncidents(options, source, findInRows));
     void deliver();
     await options.clock.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
   }
@@ -75,13 +73,13 @@ export async function monitorIncidents(options: MonitorOptions, signal: AbortSig
 /** Checks one source once: opens incidents for new troubles and ends those that are over. */
 export async function recordIncidents(
   { database, freshnessLimitMs, hide, log }: MonitorOptions,
-  source: Pick<ServedSource, 'name' | 'scheduled'>,
-  restated = createRestatedTroubles(log),
+  source: Watched,
+  findInRows = createRowTroubles(log),
 ): Promise<void> {
   // It may take seconds, so it happens outside of the lock.
-  const ofMonths = await restated(database.kysely, source.name);
+  const inRows = await findInRows(database.kysely, source);
   await inTurn(database, source.name, async tx => {
-    const troubles = [...(await findTroubles(tx, source.name, source.scheduled, freshnessLimitMs)), ...ofMonths];
+    const troubles = [...(await findTroubles(tx, source.name, source.scheduled, freshnessLimitMs)), ...inRows];
     await noteTroubles(
       tx,
       source.name,
@@ -96,7 +94,7 @@ export async function recordIncidents(
  */
 export async function sendAlerts(
   { database: { kysely }, alertUrl, alertAllowsPrivate: allowsPrivate = false, hide, log }: MonitorOptions,
-  source: Pick<ServedSource, 'name'>,
+  source: Pick<Watched, 'name'>,
   signal: AbortSignal,
 ): Promise<void> {
   while (alertUrl !== null && !signal.aborted) {
@@ -191,37 +189,6 @@ async function findTroubles(
     if (trouble) troubles.set(`outdated ${each.resource}`, trouble);
   }
   return [...troubles.values()];
-}
-
-/** The rows of closed months are compared only after rows of their lists have changed. */
-function createRestatedTroubles(log: Log): (db: Db, source: string) => Promise<readonly Trouble[]> {
-  const known = new Map<string, { readonly state: string; readonly troubles: readonly Trouble[] }>();
-  const compare = async (db: Db, source: string): Promise<readonly Trouble[]> => {
-    const state = await sealedState(db, source);
-    if (state === null) return [];
-    const before = known.get(source);
-    if (before?.state === state) return before.troubles;
-    const lists = groupBy(await countRestatements(db, source, { isExact: false }), ({ resource }) => resource);
-    const troubles = [...lists].map(([resource, months]) => restatedTrouble(source, resource, months));
-    known.set(source, { state, troubles });
-    return troubles;
-  };
-  // Other troubles are reported all the same.
-  return (db, source) =>
-    compare(db, source).catch((error: unknown) => {
-      log.warn({ source, reason: explain(error) }, 'could not compare closed months');
-      return known.get(source)?.troubles ?? [];
-    });
-}
-
-function restatedTrouble(source: string, resource: string, months: readonly RestatedList[]): Trouble {
-  const changes = months.map(({ month, ...counts }) => `${month}: ${restatedText(counts)}`);
-  return {
-    kind: 'restated',
-    resource,
-    message: `Rows of ${resource} in closed months have changed. ${changes.join('. ')}.`,
-    next: `See them: sluice close ${months[0]?.month}${sourceOption(source)}`,
-  };
 }
 
 function staleness(

@@ -127,6 +127,8 @@ function incidentText(source: string, { resource, kind, openedAt }: Incident, at
       return `${subject}: more would be lost than a day allows`;
     case 'rewrite':
       return `${subject}: many values were replaced${lasting}`;
+    case 'restored':
+      return `${subject} shows an earlier state${lasting}`;
     case 'restated':
       return `${subject}: rows of a closed month changed`;
     case 'undelivered':
@@ -194,6 +196,7 @@ export const INCIDENT_TITLES: Readonly<Record<Incident['kind'], string>> = {
   failed: 'run failed',
   fuse: 'loss limit reached',
   rewrite: 'many values replaced',
+  restored: 'source shows an earlier state',
   restated: 'closed month changed',
   undelivered: 'changes are not delivered',
   unauthorized: 'API key rejected',

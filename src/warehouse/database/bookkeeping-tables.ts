@@ -137,7 +137,7 @@ export const BOOKKEEPING_TABLES = {
     id: 'bigint identity',
     source: 'text',
     resource: 'text null',
-    kind: 'text in failed|fuse|rewrite|restated|undelivered|unauthorized|unavailable|outdated|drift',
+    kind: 'text in failed|fuse|rewrite|restored|restated|undelivered|unauthorized|unavailable|outdated|drift',
     message: 'text',
     next: 'text null',
     opened_at: 'timestamp with time zone',

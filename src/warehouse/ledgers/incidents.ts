@@ -12,6 +12,7 @@ import { covering, notOffered } from './coverage.ts';
  * - `fuse`, `failed`: a run of the resource stopped at the loss limit, or failed; `failed` for the whole source when it is
  *   another installation than before.
  * - `rewrite`: more values of a field were replaced than people usually do, and nobody has settled that.
+ * - `restored`: the source shows what it showed some time ago, as if it had been restored from a backup.
  * - `restated`: rows of a closed month are not as they were.
  * - `undelivered`: nothing is delivered any more to a receiver of changes, which is named in place of a resource.
  * - `outdated`: the last successful sync is too long ago.
@@ -20,6 +21,7 @@ export type IncidentKind =
   | 'failed'
   | 'fuse'
   | 'rewrite'
+  | 'restored'
   | 'restated'
   | 'undelivered'
   | 'unauthorized'

@@ -171,6 +171,20 @@ export async function refreshedAt(
   return new Map(rows.map(({ target, at }) => [target, at]));
 }
 
+/** When the last sync of each list was asked for that read all of it (epoch ms). */
+export async function lastWholeSyncs(db: Db, source: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await db
+    .selectFrom('sluice.orders')
+    .select(['resource', epochMs<number>('max(created_at)').as('at')])
+    .where('source', '=', source)
+    .where('kind', '=', 'sync')
+    .where('whole', '=', true)
+    .where('state', '=', 'done')
+    .groupBy('resource')
+    .execute();
+  return new Map(rows.map(({ resource, at }) => [resource, at]));
+}
+
 /** Nothing more happens to the order while somebody waits for it. One that waits with a reason has failed; the service tries it again later. */
 export const hasSettled = ({ state, reason }: Order): boolean =>
   state !== 'running' && (state !== 'waiting' || reason !== null);

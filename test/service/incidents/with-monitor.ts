@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { DAY, systemClock } from '../../../src/clock.ts';
 import type { SluiceError } from '../../../src/errors.ts';
 import { type MonitorOptions, recordIncidents, sendAlerts } from '../../../src/service/incidents/incident-monitor.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
@@ -43,6 +44,12 @@ export async function lookOnce(options: MonitorOptions, source: MonitorOptions['
   await recordIncidents(options, source);
   await sendAlerts(options, source, new AbortController().signal);
 }
+
+/** Looks at a source as a service does, without alerts. */
+export const lookAt = (database: Database): (() => Promise<void>) => {
+  const options = { database, sources: [], alertUrl: null, freshnessLimitMs: DAY, hide: String, clock: systemClock };
+  return () => recordIncidents({ ...options, log: silent }, servedSource(database));
+};
 
 export async function withMonitor(fn: (given: Given) => Promise<void>): Promise<void> {
   const alerts: Alert[] = [];

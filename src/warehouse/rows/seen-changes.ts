@@ -1,0 +1,85 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { SeenChange } from '../../engine/deletion/restore.ts';
+import { anyOf } from '../database/arrays.ts';
+import type { Db } from '../database/database.ts';
+import { daysAgo, epochMs } from '../database/now.ts';
+
+/** The tables of a source, and the lists that are read into them. */
+export interface Lists {
+  readonly source: string;
+  readonly schema: string;
+  readonly resources: readonly string[];
+}
+
+const LOOKS_BACK_DAYS = 7;
+/** The newest changes that are looked at. Rows are compared for those that changed more than once. */
+const MOST_CHANGES = 5000;
+
+/**
+ * The changes of the last week, by their numbers, and which of them left a row as it had been before an earlier one. Rows that are missing count as deleted
+ * since then. SQL: tables known at run time, window functions.
+ */
+export async function readSeenChanges(db: Db, { source, schema, resources }: Lists): Promise<SeenChange[]> {
+  const log = sql.id(schema, 'change_log');
+  const digest = (row: RawBuilder<unknown>) => sql`md5(sluice.plain_row(${row})::text)`;
+  const stored = digest(sql`sluice.row_now(${schema}, resource, key)`);
+  const { rows } = await sql<SeenChange>`
+    with seen as materialized (
+      (select number, resource, key, kind, seen_at, false as is_missing from ${log}
+        where key is not null and resource = ${anyOf(resources)} and seen_at > ${daysAgo(LOOKS_BACK_DAYS)}
+        order by number desc limit ${MOST_CHANGES})
+      union all
+      select (select coalesce(max(number), 0) from ${log}) + row_number() over (order by since), resource, key, 'deleted', since, true
+        from sluice.missing where source = ${source} and resource = ${anyOf(resources)} and shown_at is null),
+    again as (
+      select *, count(*) over (partition by resource, key) > 1 as is_again from seen),
+    compared as (
+      select *, case when kind in ('inserted', 'revived') then ''
+          when is_missing then ${stored}
+          else (select ${digest(sql`h.row`)} from ${sql.id(schema, 'row_history')} h
+            where h.resource = a.resource and h.key = a.key and h.number = a.number limit 1) end as before
+      from again a where is_again),
+    followed as materialized (
+      select *, case when kind = 'deleted' then ''
+          else coalesce(lead(before) over (partition by resource, key order by number), ${stored}) end as after
+      from compared),
+    back as (
+      select f.number, max(earlier.number) as earlier from followed f join followed earlier using (resource, key)
+      where earlier.number < f.number and earlier.before = f.after group by f.number)
+    select s.number::float8 as number, s.resource, s.key, s.kind, ${epochMs('s.seen_at')} as "seenAt", b.earlier::float8 as "takesBack"
+    from seen s left join back b using (number) order by s.number`.execute(db);
+  return rows;
+}
+
+/** A text that differs once a row of these lists changed or is missing, all of one was read, or a day is over; null before the first change. */
+export async function changesMark(db: Db, { source, schema, resources }: Lists): Promise<string | null> {
+  const { rows } = await sql<{ mark: string }>`
+    select concat_ws(' ', n.last, date_trunc('day', sluice.now()),
+      (select count(*) || ' ' || max(since) from sluice.missing where source = ${source} and resource = ${anyOf(resources)}),
+      (select max(ended_at) from sluice.orders where source = ${source} and kind = 'sync')) as mark
+    from sluice.change_numbers n where schema = ${schema} and last >= first`.execute(db);
+  return rows[0]?.mark ?? null;
+}
+
+/** The number of the first change that was seen in the last `ms`; null if none was. */
+export async function firstSeenWithin(db: Db, schema: string, ms: number): Promise<number | null> {
+  const { rows } = await sql<{ number: number | null }>`
+    select min(number)::float8 as number from ${sql.id(schema, 'change_log')}
+    where seen_at > sluice.now() - ${ms}::float8 * interval '1 millisecond'`.execute(db);
+  return rows[0]?.number ?? null;
+}
+
+/** By list: rows that came with the change `first` or since, and are stored. */
+export async function cameSince(
+  db: Db,
+  { schema, resources }: Lists,
+  first: number,
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ resource: string; rows: number }>`
+    select resource, count(*)::int as rows from (
+      select resource, (array_agg(kind order by number))[1] as first, (array_agg(kind order by number desc))[1] as last
+      from ${sql.id(schema, 'change_log')} where key is not null and resource = ${anyOf(resources)} and number >= ${first}
+      group by resource, key) each
+    where first in ('inserted', 'revived') and last <> 'deleted' group by resource`.execute(db);
+  return new Map(rows.map(each => [each.resource, each.rows]));
+}
