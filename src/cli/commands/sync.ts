@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import { fieldsBesideKey } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
+import { MIGRATE } from '../../next-steps.ts';
 import { listed } from '../../service/format.ts';
 import { findRestore } from '../../service/incidents/row-troubles.ts';
 import { cameSince, firstSeenWithin } from '../../warehouse/rows/seen-changes.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { readSources } from '../run/complete-orders.ts';
 import { showDryRun } from '../run/estimate-work.ts';
+import { listPending, openMigrated } from '../run/pending-migrations.ts';
 import { showSummary } from '../run/summary.ts';
 import {
   type Cli,
@@ -70,7 +72,7 @@ async function sync(session: Session, names: string[], options: Options): Promis
   if (restored !== undefined) requireOneSource(session, names, '--restored');
   const resources = selectResources(session.jobs, names);
   const losses = lossesToAccept(session, resources, acceptLosses);
-  const came = restored === undefined ? null : await cameSinceBackup(session, resources, restored);
+  const came = restored === undefined ? null : await cameSinceBackup(session, resources, options);
   const requests = resources.map(resource => {
     const accepted = losses.flatMap(loss => (loss.resource === resource ? loss.field : []));
     // What this sync did not read would be held the next time.
@@ -82,25 +84,26 @@ async function sync(session: Session, names: string[], options: Options): Promis
   return showSummary(session, await readSources(session, requests, options));
 }
 
-/** The rows that came after the state that the source was restored to, by list. They are not stored there any more. */
-async function cameSinceBackup({ settings, terminal, openDatabase }: Session, resources: string[], ago: number | true) {
+/** How many rows of each list came after the state that the source was restored to, which does not hold them. */
+async function cameSinceBackup(session: Session, resources: readonly string[], { restored: ago, dryRun }: Options) {
+  const { terminal, settings, jobs } = session;
   const { name: source, schema, timeZone } = settings.single;
-  const { kysely } = await openDatabase();
-  const lists = { source, schema, resources };
-  const restore = ago === true ? await findRestore(kysely, lists) : null;
-  const first = ago === true ? (restore?.first ?? null) : await firstSeenWithin(kysely, schema, ago);
-  if (ago === true && restore === null)
-    throw new SluiceError('usage', `The changes of the last week do not show that ${source} was restored.`, {
-      next: 'If it was, say how long ago it was as it is now: sluice sync --restored 26h. To read everything: sluice sync --full.',
+  const database = dryRun ? await session.openDatabase() : await openMigrated(session);
+  if (dryRun && (await listPending(session, database)).length > 0)
+    throw new SluiceError('usage', 'The tables are not up to date, so their changes cannot be compared.', {
+      next: `Run: ${MIGRATE}`,
     });
-  const came = first === null ? new Map<string, number>() : await cameSince(kysely, lists, first);
-  const since = restore === null ? '' : ` before ${momentWithZone(restore.firstSeenAt, timeZone)}`;
+  const { kysely } = database;
+  const restore = ago === true ? await findRestore(kysely, { source, schema, resources: [...jobs.keys()] }) : undefined;
+  if (restore === null)
+    throw new SluiceError('usage', `The changes of the last week do not show that ${source} was restored.`, {
+      next: 'If it was, give the age of the restored state, as in: sluice sync --restored 26h. To read everything: sluice sync --full.',
+    });
+  const first = restore ? restore.first : await firstSeenWithin(kysely, schema, Number(ago));
+  const came = first === null ? new Map<string, number>() : await cameSince(kysely, { schema, resources, first });
+  const state = restore ? `the state before ${momentWithZone(restore.firstSeenAt, timeZone)}` : 'that state';
   const rows = [...came].map(([resource, count]) => `${count} of ${resource}`);
-  terminal.note(
-    rows.length === 0
-      ? `No row came since the state${since} that was restored.`
-      : `Rows that came since the state${since} that was restored, and may go: ${listed(rows)}.`,
-  );
+  terminal.note(`Rows that came after ${state}, and may go: ${listed(rows) || 'none'}.`);
   return came;
 }
 

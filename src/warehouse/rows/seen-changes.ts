@@ -72,8 +72,7 @@ export async function firstSeenWithin(db: Db, schema: string, ms: number): Promi
 /** By list: rows that came with the change `first` or since, and are stored. */
 export async function cameSince(
   db: Db,
-  { schema, resources }: Lists,
-  first: number,
+  { schema, resources, first }: Omit<Lists, 'source'> & { readonly first: number },
 ): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ resource: string; rows: number }>`
     select resource, count(*)::int as rows from (
