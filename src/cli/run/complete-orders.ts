@@ -205,7 +205,7 @@ async function readOrdersHere(reading: Reading, ids: readonly string[]): Promise
   const onEvent = (event: LoopEvent) => {
     if (!('task' in event) || event.task.orderId !== null) progress.onEvent(event);
   };
-  return readSource(session, { ...reading, command, onEvent }, () => serves).finally(stopLooking);
+  return readSource(session, { ...reading, command, onEvent }, serves).finally(stopLooking);
 }
 
 async function follow(reading: Reading, orders: readonly Order[], since: number): Promise<void> {

@@ -6,7 +6,6 @@ import type { Log } from '../../log.ts';
 import type { Pulse } from '../../service/health/health.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import type { SourceLock } from '../../warehouse/database/source-lock.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
 import { whatIsDue } from '../../warehouse/reports/due.ts';
 import { crowdedText } from '../output/moments.ts';
@@ -55,18 +54,18 @@ async function readWhileDue(
       logEvent(log, event);
     },
   };
-  const servesUnder = (lock: SourceLock): Serves => ({
+  const serves: Serves = {
     orders: () => true,
     slots: true,
     draining,
     yields: true,
     agenda: memory,
-    othersWait: async () => {
-      // Asked whenever the loop only keeps its pace.
+    othersWait() {
+      // Asked also while the loop only keeps its pace.
       pulse.beat(source.name);
-      return othersWait() || (await lock.isWanted());
+      return othersWait();
     },
-  });
+  };
   let begunAt = clock.now();
   for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
     const due = await whatIsDue(database.kysely, source.name);
@@ -80,7 +79,7 @@ async function readWhileDue(
     }
     begunAt = clock.now();
     try {
-      if (!(await readSource({ ...session, log }, reading, servesUnder))) return null;
+      if (!(await readSource({ ...session, log }, reading, serves))) return null;
     } catch (error) {
       if (isKind(error, 'stopped')) return null;
       throw error;

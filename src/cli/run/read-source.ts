@@ -5,7 +5,7 @@ import { runLoop } from '../../engine/run/loop.ts';
 import { openEngine } from '../../engine/run/open-engine.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { acquireSourceLock, type SourceLock } from '../../warehouse/database/source-lock.ts';
+import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import type { OpenSource, Session } from '../session/session.ts';
 import { jobsOf } from '../session/source-jobs.ts';
 import { agendaRules, openLedger, recognise } from '../session/source-settings.ts';
@@ -15,7 +15,7 @@ import { checkDeclared } from './pending-migrations.ts';
 const GATHER_MS = 20;
 
 /**
- * Reads a source under its lock until nothing of what `servesUnder` names is due. Returns false at once if another process holds the lock, and as
+ * Reads a source under its lock until nothing of what `serves` names is due. Returns false at once if another process holds the lock, and as
  * soon as one has moved a cursor, because it reads or has undone runs: what is left is read from the last commit, under the lock taken anew.
  */
 export async function readSource(
@@ -30,7 +30,7 @@ export async function readSource(
     readonly limited?: ((budget: Budget) => Budget) | undefined;
     readonly onEvent: (event: LoopEvent) => void;
   },
-  servesUnder: (lock: SourceLock) => Serves,
+  serves: Serves,
 ): Promise<boolean> {
   const { database, source, command, noWait, limited, onEvent } = given;
   const lock = await acquireSourceLock(database, source.name, command);
@@ -53,7 +53,7 @@ export async function readSource(
       forecast: () => ledger.forecast(),
     });
     try {
-      await withAnySignal([session.signal, lock.lost], ({ signal }) => runLoop(engine, servesUnder(lock), signal));
+      await withAnySignal([session.signal, lock.lost], ({ signal }) => runLoop(engine, serves, signal));
     } finally {
       await engine.close();
     }

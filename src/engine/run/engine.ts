@@ -95,8 +95,11 @@ export interface Serves {
    * behind. With `slots`; default: it asks only what ticks and orders do.
    */
   readonly agenda?: AgendaMemory;
-  /** Whether somebody waits until this loop ends; it ends where it would only wait for its pace. Default: yes. */
-  readonly othersWait?: () => boolean | Promise<boolean>;
+  /**
+   * Whether others of this process wait until this loop ends; it ends where it would only wait for its pace, as it does where a command waits for the
+   * source. Asked at each look for work. Default: yes.
+   */
+  readonly othersWait?: () => boolean;
   /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */
   readonly yields?: boolean;
 }

@@ -125,18 +125,18 @@ async function takeOver({ database, source, resources }: Engine, goesOn: boolean
   for (const resource of resources) resource.cursor = cursors.get(resource.name) ?? resource.cursor;
 }
 
-/** Creates tasks for new orders, hints and slots. Returns the database's time before. */
-async function refreshTasks(loop: Loop, serves: Serves): Promise<number> {
+/** Creates tasks for new orders, hints and slots. `now`: the database's time before; `isWanted`: a command waits for the source. */
+async function refreshTasks(loop: Loop, serves: Serves): Promise<{ now: number; isWanted: boolean }> {
   const { database, source, seenTime } = loop.engine;
   const note = seenTime.asking();
-  const { now, orders, hints, slots } = await lookForWork(database.kysely, source);
+  const { now, orders, hints, slots, isWanted } = await lookForWork(database.kysely, source);
   note(now);
   // Slices seem to be proven since work that was asked for afterwards.
   seenTime.check();
   if (orders || loop.tasks.some(({ orderId }) => orderId !== null)) await takeOrders(loop, serves.orders);
   if (hints && serves.slots) for (const task of await takeHinted(loop, now)) addTask(loop, task);
   if (slots && serves.slots) await takeSlots(loop, now);
-  return now;
+  return { now, isWanted };
 }
 
 /**
@@ -163,8 +163,9 @@ async function workUntilIdle(
     const sinceMs = engine.clock.now() - refreshed.at;
     const looksNow = sinceMs < 0 || sinceMs >= SECOND;
     if (looksNow) {
-      refreshed = { now: await refreshTasks(loop, serves), at: engine.clock.now() };
-      mayEnd = await isTurnOver(loop, serves, refreshed.now);
+      const { now: seen, isWanted } = await refreshTasks(loop, serves);
+      refreshed = { now: seen, at: engine.clock.now() };
+      mayEnd = isWanted || isTurnOver(loop, serves, seen);
     }
     const now = refreshed.now + engine.clock.now() - refreshed.at;
     if (loop.refusal) throw loop.refusal;
@@ -207,8 +208,8 @@ const TURN_MS = MINUTE;
 /** The agenda asks for so long at most: the next loop looks afresh at what is stored. */
 const MOST_LIFE_MS = 10 * MINUTE;
 
-const isTurnOver = async ({ begunAt }: Loop, { othersWait }: Serves, now: number): Promise<boolean> =>
-  othersWait === undefined || now - begunAt > MOST_LIFE_MS || (await othersWait());
+const isTurnOver = ({ begunAt }: Loop, { othersWait }: Serves, now: number): boolean =>
+  othersWait === undefined || othersWait() || now - begunAt > MOST_LIFE_MS;
 
 function standsStill(task: Task): void {
   const message = `${task.resource.name}: a slice is left that cannot be read now, and nothing is being read.`;

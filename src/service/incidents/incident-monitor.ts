@@ -21,6 +21,7 @@ import {
   type Reported,
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
+import { readStateMark } from '../../warehouse/reports/state-queries.ts';
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
 import { escapeSlack } from '../notify/compose-message.ts';
 import { post } from '../notify/post.ts';
@@ -29,6 +30,8 @@ import { INCIDENT_TITLES } from '../status/condition.ts';
 import { createRowTroubles, type Watched } from './row-troubles.ts';
 
 const CHECK_EVERY_MS = 10 * SECOND;
+/** While no run, order or incident begins or ends, only time brings troubles. */
+const LOOK_EVERY_MS = MINUTE;
 /** Longer than a delivery may take: until then no other process tries the same alert. */
 const LEASE_SECONDS = 30;
 
@@ -50,20 +53,31 @@ export interface MonitorOptions {
  * them. Checks never wait for deliveries: an address that does not answer must not hide new troubles.
  */
 export async function monitorIncidents(options: MonitorOptions, signal: AbortSignal): Promise<void> {
-  const forEachSource = async (work: (source: Watched) => Promise<void>) => {
+  /** Whether it worked for all. */
+  const forEachSource = async (work: (source: Watched) => Promise<void>): Promise<boolean> => {
+    let failed = false;
     for (const source of options.sources) {
-      if (signal.aborted) return;
+      if (signal.aborted) return false;
       try {
         await work(source);
       } catch (error) {
+        failed = true;
         options.log.debug({ source: source.name, reason: explain(error) }, 'could not check for incidents');
       }
     }
+    return !failed;
   };
   const deliver = sharedRun(() => forEachSource(source => sendAlerts(options, source, signal)));
   const findInRows = createRowTroubles(options.log);
+  let looked = { mark: '', at: Number.NEGATIVE_INFINITY };
   while (!signal.aborted) {
-    await forEachSource(source => recordIncidents(options, source, findInRows));
+    // What cannot be read is reported for each source.
+    const mark = await readStateMark(options.database.kysely).catch(() => '');
+    const at = options.clock.elapsed();
+    if (mark === '' || mark !== looked.mark || at - looked.at >= LOOK_EVERY_MS) {
+      const isDone = await forEachSource(source => recordIncidents(options, source, findInRows));
+      looked = { mark: isDone ? mark : '', at };
+    }
     void deliver();
     await options.clock.sleep(CHECK_EVERY_MS, signal).catch(() => undefined);
   }

@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { SECOND } from '../../clock.ts';
 import { SluiceError } from '../../errors.ts';
@@ -13,8 +14,6 @@ export const LOCK_WAIT_MS = 15 * SECOND;
 export interface SourceLock {
   /** Aborted with kind `database` when the session ends without `release`: another process may hold the lock. */
   readonly lost: AbortSignal;
-  /** Whether a command waits for it: a service that only keeps its pace gives it up then. */
-  isWanted(): Promise<boolean>;
   release(): Promise<void>;
 }
 
@@ -70,7 +69,7 @@ export async function acquireSourceLock(
     if (waitMs > 0) await waitForLock(client, key, waitMs);
     const { rows } = await client.query<{ locked: boolean }>(LOCK, [key, source]);
     if (rows[0]?.locked) {
-      return { lost: gone.signal, isWanted: () => isAwaited(client, key, database.place), release };
+      return { lost: gone.signal, release };
     }
   } catch (error) {
     await release();
@@ -80,13 +79,11 @@ export async function acquireSourceLock(
   return null;
 }
 
-async function isAwaited(client: pg.Client, key: string, place: string): Promise<boolean> {
-  try {
-    return (await client.query<{ wanted: boolean }>(WANTED, [key])).rows[0]?.wanted ?? false;
-  } catch (error) {
-    throw explainDatabaseError(error, place);
-  }
-}
+/** SQL: whether a command waits for the lock of a source. That of version 0.1 cannot be waited for: it knows no pace. */
+export const isLockWanted = (source: string): RawBuilder<boolean> => sql`
+  exists (select from pg_locks where locktype = 'advisory' and not granted and objsubid = 1
+    and database = (select oid from pg_database where datname = current_database())
+    and (classid::bigint << 32 | objid::bigint) = hashtextextended(${lockName('source', source)}, 0))`;
 
 /** Waits until nobody holds the lock, or as long as allowed. It is taken once more afterwards: such locks are counted. */
 async function waitForLock(client: pg.Client, key: string, waitMs: number): Promise<void> {
@@ -147,9 +144,4 @@ const HOLDERS = `
     lateral (values (1, hashtextextended(of_source.name, 0)),
       (2, 1936487779::bigint << 32 | (hashtext('source ' || of_source.source)::bigint & 4294967295))) as lock(objsubid, key)
     join locks using (objsubid, key)`;
-// The lock of version 0.1 cannot be waited for: it knows no pace.
-const WANTED = `
-  select exists (select from pg_locks where locktype = 'advisory' and not granted and objsubid = 1
-    and database = (select oid from pg_database where datname = current_database())
-    and (classid::bigint << 32 | objid::bigint) = ${LOCK_KEY}) as wanted`;
 const UNLOCK = 'select pg_advisory_unlock_all()';

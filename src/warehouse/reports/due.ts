@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 import { epochMs } from '../database/now.ts';
+import { isLockWanted } from '../database/source-lock.ts';
 import { rests } from '../ledgers/orders.ts';
 
 /** Whether a source has to be read. */
@@ -36,14 +37,17 @@ interface WaitingWork {
   readonly orders: boolean;
   readonly hints: boolean;
   readonly slots: boolean;
+  /** A command waits for the source's lock: a service that only keeps its pace gives it up then. */
+  readonly isWanted: boolean;
 }
 
-/** Looks for open orders, hints and slots, whether or not they are due. SQL: one statement, since the loop looks every second. */
+/** Looks for open orders, hints and slots, whether or not they are due, and for commands that wait. SQL: one statement, since the loop looks every second. */
 export async function lookForWork(db: Db, source: string): Promise<WaitingWork> {
   const { rows } = await sql<WaitingWork>`
     select ${epochMs('sluice.now()')} as now,
       exists (select from sluice.orders where source = ${source} and state in ('waiting', 'running', 'paused')) as orders,
       exists (select from sluice.hints where source = ${source}) as hints,
-      exists (select from sluice.slots where source = ${source} and run_id is null) as slots`.execute(db);
+      exists (select from sluice.slots where source = ${source} and run_id is null) as slots,
+      ${isLockWanted(source)} as "isWanted"`.execute(db);
   return rows[0] as WaitingWork;
 }

@@ -192,7 +192,7 @@ export async function spending(db: Db, source: string): Promise<Spending[]> {
 /** A text that differs once a run, an order or an incident began, ended or waits. SQL: one statement over the open ones. */
 export async function readStateMark(db: Db): Promise<string> {
   const { rows } = await sql<{ mark: string }>`
-    select concat_ws('/',
+    select concat_ws('/', (select max(id) from sluice.runs),
       (select string_agg(concat_ws(' ', id, state, waiting_until), ',' order by id) from sluice.runs where state in ('running', 'waiting')),
       (select string_agg(concat_ws(' ', id, state, reason), ',' order by id) from sluice.orders where state in ('waiting', 'running', 'paused')),
       (select string_agg(id::text, ',' order by id) from sluice.incidents where ended_at is null)) as mark`.execute(db);

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { connect, connecting } from '../../../src/warehouse/database/pool.ts';
 import { acquireSourceLock, findReader, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
+import { lookForWork } from '../../../src/warehouse/reports/due.ts';
 import { withDatabase } from '../../support/database.ts';
 
 test('a source has one holder; the next gets the lock as soon as it is released', async () => {
@@ -73,18 +74,24 @@ test('a lock whose session ends is lost, and another process can take it', async
   });
 });
 
-test('whether a lost lock is wanted cannot be known, because of the database', async () => {
-  await withDatabase(async database => {
-    const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
-    expect(await lock.isWanted()).toBe(false);
-    const lost = once(lock.lost, 'abort');
-    await database.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sluice reads shop' and datname = current_database()",
-    );
-    await lost;
-    await expect(lock.isWanted()).rejects.toMatchObject({ name: 'SluiceError', kind: 'database' });
-    await lock.release();
-  });
+test('a command that waits for a source is seen by whoever reads it, and by no other source', async () => {
+  await withDatabase(
+    async (database, test) => {
+      const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
+      const isWanted = async (source: string) => (await lookForWork(database.kysely, source)).isWanted;
+      expect(await isWanted('shop')).toBe(false);
+      const other = await test.open('other');
+      const waiting = acquireSourceLock(other, 'shop', 'sync', { waitMs: 60_000 });
+      while (!(await isWanted('shop'))) await new Promise(resolve => setTimeout(resolve, 10));
+      expect(await isWanted('mill')).toBe(false);
+      await lock.release();
+      const its = await waiting;
+      expect(await isWanted('shop')).toBe(false);
+      await its?.release();
+      await other.close();
+    },
+    { connections: 3 },
+  );
 });
 
 test('sources whose names have the same 32-bit hash are read at the same time', async () => {
