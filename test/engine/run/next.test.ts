@@ -248,6 +248,26 @@ test('a lower lane starts nothing on a list where a live demand waits for what i
   );
 });
 
+test('lower lanes that hold all places keep nothing of the agenda waiting that one more place would let through', () => {
+  let asked = 0;
+  fc.assert(
+    fc.property(anySource, source =>
+      playToTheEnd({ ...source, asks: true }, play => {
+        const state = play.state();
+        const { concurrency } = state.rules;
+        if (play.readings.length !== concurrency || play.readings.some(({ task }) => task.lane === 'live')) return;
+        const roomy = next({ ...state, rules: { ...state.rules, concurrency: concurrency + 1 } });
+        const isOfAgenda = 'task' in roomy ? roomy.task.kind === 'agenda' : /limit|follow/.test(roomy.kind);
+        if (!isOfAgenda) return;
+        asked++;
+        expect(next(state).kind).toBe(roomy.kind);
+      }),
+    ),
+    { numRuns: 300 },
+  );
+  expect(asked).toBeGreaterThan(0);
+});
+
 test('what is decided depends on nothing but the state, and changes none of it', () => {
   fc.assert(
     fc.property(anySource, source => {

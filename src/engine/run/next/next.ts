@@ -5,7 +5,7 @@ import type { Task, UnderWay } from '../../task/task.ts';
 import type { Act, State } from '../state.ts';
 import { askOfItself } from './own-questions.ts';
 import { shareLimit } from './share-limit.ts';
-import { actFor, orFailure, waitsForOtherLists } from './task-act.ts';
+import { actFor, orFailure, placesFor, waitsForOtherLists } from './task-act.ts';
 
 /** How the limit is shared comes before all; then tasks, by lane; else the best question of all lists, if the pace allows one. */
 export function next(state: State): Act {
@@ -15,7 +15,7 @@ export function next(state: State): Act {
   // Until a live task of a list can continue, nothing on a lower lane starts there; a backfill would always block it.
   const reserved = new Map<Resource, number>();
   for (const task of [...state.tasks].sort((a, b) => rank(a) - rank(b))) {
-    if (state.running >= state.rules.concurrency + spareFor(state, task)) break;
+    if (state.running >= placesFor(state, task.lane)) break;
     if (rank(task) > (reserved.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const act = orFailure(task, () => actFor(state, task));
     if (act === 'blocked') {
@@ -32,10 +32,6 @@ export function next(state: State): Act {
 }
 
 const rank = (task: Task): number => (isTargeted(task) ? -1 : rankOf(task.lane));
-
-/** One more for a live reading: those of a backfill hold theirs until their slices end. */
-const spareFor = ({ tasks }: State, { lane }: Task): number =>
-  lane === 'live' && tasks.some(other => other.lane !== 'live' && other.underWay.size > 0) ? 1 : 0;
 
 /** Readings of the task's list on lower lanes that go on. */
 const below = ({ tasks }: State, { resource, lane }: Task): UnderWay[] =>

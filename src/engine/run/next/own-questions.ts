@@ -8,7 +8,7 @@ import type { Task } from '../../task/task.ts';
 import type { Agenda } from '../agenda.ts';
 import { freeFor, isSeenLately, paceRule } from '../limit-seen.ts';
 import type { Act, State } from '../state.ts';
-import { factsFor, hasUnread, lookUp, orFailure } from './task-act.ts';
+import { factsFor, hasUnread, lookUp, orFailure, placesFor } from './task-act.ts';
 
 /** The loop looks again after this time where nothing can be asked now. */
 const LATER_MS = 2 * SECOND;
@@ -18,7 +18,8 @@ const CUT_EVERY_MS = HOUR;
 /** Asks the best question of all lists, if the pace allows one. */
 export function askOfItself(state: State): Act {
   const { agenda, now, rules, tasks, limit, granted } = state;
-  if (!agenda || !state.asks || state.running >= rules.concurrency) return { kind: 'wait', wakeAt: null, askAt: null };
+  if (!agenda || !state.asks || state.running >= placesFor(state, 'live'))
+    return { kind: 'wait', wakeAt: null, askAt: null };
   const later: Act = { kind: 'wait', wakeAt: null, askAt: now + LATER_MS };
   const [asked] = agenda.ended;
   if (asked) return { kind: 'follow up', asked };

@@ -1,3 +1,4 @@
+import type { Lane } from '../../../budget/budget.ts';
 import { SluiceError } from '../../../errors.ts';
 import { isPause, MOST_PAGES, wants } from '../../agenda/choice.ts';
 import { monthsHold, summedLists } from '../../agenda/past-months.ts';
@@ -24,6 +25,10 @@ export function orFailure<T>(task: Task, decide: () => T): T | Act {
     return { kind: 'fail', task, error };
   }
 }
+
+/** Readings that may be under way beside one of this lane: a live one has one more, since those of a backfill hold theirs until their slices end. */
+export const placesFor = ({ rules, tasks }: State, lane: Lane): number =>
+  rules.concurrency + (lane === 'live' && tasks.some(task => task.lane !== 'live' && task.underWay.size > 0) ? 1 : 0);
 
 /** What a task does next. */
 export function actFor(state: State, task: Task): Act | 'blocked' {
