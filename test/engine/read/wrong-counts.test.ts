@@ -11,7 +11,7 @@ import { long, some } from '../../support/long.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-const SIZE = { customers: 60, invoices: 90, transactions: 1500 };
+const SIZE = { customers: 60, invoices: 90, transactions: 1100 };
 
 async function withSource(
   variants: Partial<Variants>,
@@ -183,7 +183,7 @@ long('a count that is estimated anew for each answer fails two runs at most; the
 });
 
 test('the counts of a list are believed, although one page of each reading is counted wrongly', async () => {
-  const sandbox = await openSandbox({ size: { customers: 60, invoices: 10, transactions: 800 }, rateLimit: 0 });
+  const sandbox = await openSandbox({ size: { customers: 60, invoices: 10, transactions: 300 }, rateLimit: 0 });
   const url = await openProxy(sandbox, (answer, { path, query }) => {
     if (path !== '/api/v2/transactions' || query.get('page') !== '2') return answer;
     const { meta, ...body } = answer.body as { meta: { total_records: number } };

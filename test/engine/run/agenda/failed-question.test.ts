@@ -26,9 +26,9 @@ interface Served {
 async function withService(fn: (served: Served) => Promise<void>): Promise<void> {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
-    const size = { customers: 100, invoices: 120, transactions: 800 };
+    const size = { customers: 100, invoices: 60, transactions: 200 };
     const sandbox = await openSandbox({ size, clock });
-    const engine = await openEngine(database, sandbox, { clock, pageSize: 20, limit: 300 });
+    const engine = await openEngine(database, sandbox, { clock, pageSize: 20, limit: 200 });
     await serveOrders(engine, 'sync');
     const memory = newMemory();
     const pass = async (ms: number) => {
@@ -89,7 +89,7 @@ test('beyond the loss limit each tick fails, not every other one', async () => {
     for (const { id } of [...sandbox.rows('customers')].slice(0, 40) as { id: number }[])
       sandbox.remove('customers', id);
     await pass(30 * MINUTE);
-    for (let tick = 0; tick < 3; tick++) {
+    for (let tick = 0; tick < 2; tick++) {
       await pass(15 * MINUTE);
       expect((await lastTicks()).customers).toMatchObject({
         state: 'failed',
