@@ -127,6 +127,6 @@ test('of equal rows that only the unfiltered list shows, those stay that are sti
       expect(await there()).toEqual(drafts.map(id => `XX${id}`).sort());
     },
     20,
-    25,
+    40,
   );
 });

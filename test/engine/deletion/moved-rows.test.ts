@@ -11,7 +11,7 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 test.each(some(['invoices', 'transactions'] as const, 1))(
   '%s: rows with a new date are not deleted because their former window lacks them',
   async resource => {
-    const size = { customers: 20, invoices: 200, transactions: 200 };
+    const size = { customers: 20, invoices: 300, transactions: 300 };
     const sandbox = await openSandbox({ size, rateLimit: 0 });
     try {
       await withDatabase(async database => {
