@@ -83,7 +83,7 @@ test('no existing row is deleted from an uncounted list ordered by last change, 
     { order: 'updated-asc', change: sandbox => sandbox.changeOthers(1) },
     { resources: ['tickets', 'products'] },
     async ({ sandbox, database, engine }) => {
-      for (let turn = 0; turn < 3; turn++) {
+      for (let turn = 0; turn < 5; turn++) {
         await serveOrders(engine, 'sync');
         const deletions = sandbox.otherChanges.filter(({ kind }) => kind.endsWith('-deleted'));
         const gone = new Set(deletions.map(({ resource, id }) => `${resource} ${id}`));
