@@ -12,7 +12,7 @@ test('a reading may send each request four times, and thirty requests beyond its
   expect(isWasteful({ requests: 31 + 4 * 100, pages: 100 })).toBe(true);
 });
 
-test('a reading that takes six requests a page is given up, the run says so, and other lists are read', async () => {
+test('a reading that takes five requests a page is given up, the run says so, and other lists are read', async () => {
   await withDatabase(async database => {
     const clock = await createVirtualClock(database);
     const sandbox = await openSandbox({
@@ -31,7 +31,7 @@ test('a reading that takes six requests a page is given up, the run says so, and
         ...budget,
         settle(grant, settlement) {
           if (settlement.status === 200 && settlement.purpose.startsWith('customers'))
-            sandbox.failNext('drop', 5, /customers/);
+            sandbox.failNext('drop', 4, /customers/);
           return budget.settle(grant, settlement);
         },
       }),
