@@ -6,6 +6,7 @@ import type { LoopEvent } from '../../../src/engine/run/engine.ts';
 import { monthRange, overlapDays } from '../../../src/engine/slices/date-windows.ts';
 import { parseSlice, sliceText } from '../../../src/engine/slices/slice.ts';
 import { createTestDatabase } from '../../support/database.ts';
+import { keepFrom } from '../../support/keep-from.ts';
 import { long } from '../../support/long.ts';
 import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -24,13 +25,14 @@ async function open(variants: string) {
     rateLimit: 0,
     variants: parseVariants(`limit-max=ignored,${variants}`),
   });
+  keepFrom(sandbox, '2023-07-01');
   const read: string[] = [];
   const onEvent = (event: LoopEvent) => {
     if (event.kind === 'committed') read.push(sliceText(event.step.slice));
   };
   const opened = await openEngine(database, sandbox, {
     clock,
-    limit: 1200,
+    limit: 600,
     windowMs: 15 * MINUTE,
     concurrency: 1,
     resources: ['transactions'],

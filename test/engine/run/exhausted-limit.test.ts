@@ -57,7 +57,7 @@ test.each(some(SPENT, 2))(
       expect(new Set(sandbox.stats.requests.map(request => request.status))).toEqual(new Set([429]));
 
       sandbox.forgetFaults();
-      await serveFor(engine, clock, HOUR);
+      await serveFor(engine, clock, 20 * MINUTE);
       expect(await ended(engine)).toEqual([
         { kind: 'backfill', state: 'done' },
         { kind: 'slot', state: 'done' },

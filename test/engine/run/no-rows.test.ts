@@ -120,7 +120,7 @@ test('if every list answers 404, the address is wrong', async () => {
 });
 
 test('a window and its customers that answer 404 while nothing is answered lose no row, and the run fails', async () => {
-  const size = { customers: 20, invoices: 300, transactions: 20 };
+  const size = { customers: 20, invoices: 100, transactions: 5 };
   const sandbox = await openSandbox({ size, rateLimit: 0 });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 5 });
@@ -153,7 +153,7 @@ test('a window and its customers that answer 404 while nothing is answered lose 
 });
 
 test('a window that answers 404 once it is empty is believed, since the list without a filter is answered', async () => {
-  const size = { customers: 20, invoices: 300, transactions: 20 };
+  const size = { customers: 20, invoices: 150, transactions: 5 };
   const sandbox = await openSandbox({ size, rateLimit: 0, variants: { 'no-rows': '404' } });
   await withDatabase(async database => {
     const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 5 });

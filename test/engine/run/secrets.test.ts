@@ -2,11 +2,13 @@ import { expect, test } from 'vitest';
 import { openSandbox, type SandboxOptions } from '../../../sandbox/sandbox.ts';
 import { withDatabase } from '../../support/database.ts';
 import { findText } from '../../support/find-text.ts';
+import { keepFrom } from '../../support/keep-from.ts';
 import { some } from '../../support/long.ts';
 import { ALL } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-const SIZE = { customers: 40, invoices: 60, transactions: 80 };
+const SIZE = { customers: 20, invoices: 40, transactions: 40 };
 
 test.each<[NonNullable<SandboxOptions['variants']>, string]>(
   some(
@@ -20,8 +22,10 @@ test.each<[NonNullable<SandboxOptions['variants']>, string]>(
   ),
 )('with %j no table holds a password, a key or a card number', async (variants, filled) => {
   await withDatabase(async database => {
-    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants });
-    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ALL });
+    const clock = await createVirtualClock(database, '2026-01-15T10:00:00.000Z');
+    const sandbox = await openSandbox({ size: SIZE, rateLimit: 0, variants, clock });
+    keepFrom(sandbox, '2025-07-01');
+    const engine = await openEngine(database, sandbox, { clock, limit: 100_000, resources: ALL });
     try {
       await serveOrders(engine, 'sync', { whole: true });
       sandbox.changeRandom(60);

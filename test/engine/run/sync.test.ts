@@ -20,8 +20,8 @@ async function writes(database: Database): Promise<string[]> {
 }
 
 test('after a sync all fields are equal, a second sync writes no row, and one sync applies 200 changes', async () => {
-  // 93 pages of 100 rows.
-  const sandbox = await openSandbox({ size: { customers: 300, invoices: 3000, transactions: 6000 }, rateLimit: 0 });
+  // 45 pages of 100 rows.
+  const sandbox = await openSandbox({ size: { customers: 150, invoices: 1500, transactions: 2800 }, rateLimit: 0 });
   await withDatabase(async database => {
     // The real limit; the requests of the previous sync are forgotten, so that the test does not wait for an hour.
     const engine = await openEngine(database, sandbox, { limit: 1000 });
@@ -35,7 +35,7 @@ test('after a sync all fields are equal, a second sync writes no row, and one sy
     expect(await differences(database, sandbox)).toEqual([]);
 
     const before = await writes(database);
-    expect(await sync()).toBeLessThan(125);
+    expect(await sync()).toBeLessThan(62);
     expect(await writes(database)).toEqual(before);
 
     sandbox.changeRandom(200);

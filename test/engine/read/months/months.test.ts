@@ -6,6 +6,7 @@ import { freshness } from '../../../../src/warehouse/ledgers/incidents.ts';
 import { resourceProofs, tableState } from '../../../../src/warehouse/reports/state-queries.ts';
 import { differences } from '../../../support/compare.ts';
 import { withDatabase } from '../../../support/database.ts';
+import { keepFrom } from '../../../support/keep-from.ts';
 import type { TestResource } from '../../../support/resources.ts';
 import { openEngine, serveOrders, serveTick } from '../../../support/source.ts';
 import { createVirtualClock, type VirtualClock } from '../../../support/virtual-clock.ts';
@@ -29,6 +30,7 @@ async function withResource(
     const clock = await createVirtualClock(database, start);
     const size = { customers: 10, invoices: 40, transactions: 200 };
     const sandbox = await openSandbox({ size, clock, rateLimit: 0, ...options });
+    keepFrom(sandbox, '2024-01-01');
     const resources = typeof named === 'string' ? [named] : named;
     const engine = await openEngine(database, sandbox, { clock, resources });
     const tick = async (agenda?: null) => {
