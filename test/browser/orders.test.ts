@@ -113,7 +113,7 @@ test('values that were replaced are compared, and undone or accepted with one bu
       sandbox.update('invoices', id, { amount: `${Number(amount) * 100}` });
     await serveOrders(engine, 'sync', { whole: true });
     await recordIncidents({ database, freshnessLimitMs: DAY, hide: (text: string) => text } as never, {
-      ...{ name: 'main', schema: 'warehouse', timeZone: 'UTC' },
+      ...{ name: 'main', schema: 'warehouse', timeZone: 'UTC', jobs: new Map() },
       scheduled: ['invoices'],
     });
     await withPage(async page => {

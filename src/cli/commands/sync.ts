@@ -3,7 +3,7 @@ import { fieldsBesideKey } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
 import { listed } from '../../service/format.ts';
-import { findRestore } from '../../service/incidents/row-troubles.ts';
+import { findRestore, listsOf } from '../../service/incidents/row-troubles.ts';
 import { cameSince, firstSeenWithin } from '../../warehouse/rows/seen-changes.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { readSources } from '../run/complete-orders.ts';
@@ -87,16 +87,16 @@ async function sync(session: Session, names: string[], options: Options): Promis
 /** How many rows of each list came after the state that the source was restored to, which does not hold them. */
 async function cameSinceBackup(session: Session, resources: readonly string[], { restored: ago, dryRun }: Options) {
   const { terminal, settings, jobs } = session;
-  const { name: source, schema, timeZone } = settings.single;
+  const { name, schema, timeZone } = settings.single;
   const database = dryRun ? await session.openDatabase() : await openMigrated(session);
   if (dryRun && (await listPending(session, database)).length > 0)
     throw new SluiceError('usage', 'The tables are not up to date, so their changes cannot be compared.', {
       next: `Run: ${MIGRATE}`,
     });
   const { kysely } = database;
-  const restore = ago === true ? await findRestore(kysely, { source, schema, resources: [...jobs.keys()] }) : undefined;
+  const restore = ago === true ? await findRestore(kysely, listsOf({ name, schema, jobs })) : undefined;
   if (restore === null)
-    throw new SluiceError('usage', `The changes of the last week do not show that ${source} was restored.`, {
+    throw new SluiceError('usage', `The changes of the last week do not show that ${name} was restored.`, {
       next: 'If it was, give the age of the restored state, as in: sluice sync --restored 26h. To read everything: sluice sync --full.',
     });
   const first = restore ? restore.first : await firstSeenWithin(kysely, schema, Number(ago));

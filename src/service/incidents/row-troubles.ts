@@ -1,6 +1,6 @@
-import { MINUTE } from '../../clock.ts';
 import { type Restore, restoreOf } from '../../engine/deletion/restore.ts';
 import { groupBy } from '../../engine/group-by.ts';
+import { declareTable } from '../../engine/records/declare-table.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { acceptRestore, sourceOption } from '../../next-steps.ts';
@@ -9,10 +9,11 @@ import type { Trouble } from '../../warehouse/ledgers/incidents.ts';
 import { lastWholeSyncs } from '../../warehouse/ledgers/orders.ts';
 import { countRestatements, type RestatedList, sealedState } from '../../warehouse/rows/seals.ts';
 import { changesMark, type Lists, readSeenChanges } from '../../warehouse/rows/seen-changes.ts';
+import { tableIn } from '../../warehouse/rows/tables.ts';
 import { listed, moment, plural, restatedText } from '../format.ts';
 import type { ServedSource } from '../status/served-source.ts';
 
-export type Watched = Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'scheduled'>;
+export type Watched = Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs' | 'scheduled'>;
 
 /** What is seen only by comparing rows, which is done again only after some have changed. */
 interface RowTroubles {
@@ -21,8 +22,6 @@ interface RowTroubles {
   /** A text that differs once rows have changed; null where there is nothing to compare. */
   readonly state: (db: Db, source: Watched) => Promise<string | null>;
   readonly find: (db: Db, source: Watched) => Promise<readonly Trouble[]>;
-  /** Milliseconds between two comparisons. */
-  readonly every: number;
 }
 
 const ROW_TROUBLES: readonly RowTroubles[] = [
@@ -33,7 +32,6 @@ const ROW_TROUBLES: readonly RowTroubles[] = [
       const lists = groupBy(await countRestatements(db, name, { isExact: false }), ({ resource }) => resource);
       return [...lists].map(([resource, months]) => restatedTrouble(name, resource, months));
     },
-    every: 0,
   },
   {
     work: 'compare changes with earlier ones',
@@ -42,36 +40,34 @@ const ROW_TROUBLES: readonly RowTroubles[] = [
       const restore = await findRestore(db, listsOf(source));
       return restore?.isOpen ? [restoredTrouble(source, restore)] : [];
     },
-    every: 5 * MINUTE,
   },
 ];
 
-const listsOf = ({ name, schema, scheduled }: Watched): Lists => ({ source: name, schema, resources: scheduled });
+/** The lists of a source, by their jobs. */
+export const listsOf = ({ name, schema, jobs }: Pick<ServedSource, 'name' | 'schema' | 'jobs'>): Lists => ({
+  source: name,
+  schema,
+  tables: new Map([...jobs].map(([resource, job]) => [resource, tableIn(schema, declareTable(resource, job))])),
+});
 
+/** Finds them in one source after another. What fails is reported, and found as it was before. */
 export function createRowTroubles(log: Log): (db: Db, source: Watched) => Promise<readonly Trouble[]> {
-  const looks = ROW_TROUBLES.map(({ work, state: stateOf, find, every }) => {
-    const known = new Map<
-      string,
-      { readonly state: string; readonly at: number; readonly troubles: readonly Trouble[] }
-    >();
-    const look = async (db: Db, source: Watched) => {
-      const before = known.get(source.name);
-      const at = performance.now();
-      if (before && at - before.at < every) return;
-      const state = await stateOf(db, source);
-      if (state === null) known.delete(source.name);
-      else if (before?.state !== state) known.set(source.name, { state, at, troubles: await find(db, source) });
-    };
-    return async (db: Db, source: Watched) => {
-      await look(db, source).catch((error: unknown) => {
-        log.warn({ source: source.name, reason: explain(error) }, `could not ${work}`);
-      });
-      return known.get(source.name)?.troubles ?? [];
-    };
-  });
+  const looks = ROW_TROUBLES.map(look => ({
+    ...look,
+    known: new Map<string, { readonly state: string | null; readonly troubles: readonly Trouble[] }>(),
+  }));
   return async (db, source) => {
-    const found = [];
-    for (const each of looks) found.push(...(await each(db, source)));
+    const found: Trouble[] = [];
+    for (const { work, state: stateOf, find, known } of looks) {
+      try {
+        const state = await stateOf(db, source);
+        if (known.get(source.name)?.state !== state)
+          known.set(source.name, { state, troubles: state === null ? [] : await find(db, source) });
+      } catch (error) {
+        log.warn({ source: source.name, reason: explain(error) }, `could not ${work}`);
+      }
+      found.push(...(known.get(source.name)?.troubles ?? []));
+    }
     return found;
   };
 }

@@ -28,7 +28,7 @@ test('a source that fails for a day gets few requests and one alert, and the nex
       const scheduled = engine.resources.map(({ name }) => name);
       const log = createLog({ level: 'silent' });
       const watched = { database, sources: [], alertUrl, freshnessLimitMs: HOUR, hide: String, clock, log };
-      const main = { name: 'main', schema: 'warehouse', timeZone: 'UTC', scheduled };
+      const main = { name: 'main', schema: 'warehouse', timeZone: 'UTC', jobs: new Map(), scheduled };
       const look = () =>
         recordIncidents(watched, main).then(() => sendAlerts(watched, main, new AbortController().signal));
       const agenda = newMemory();

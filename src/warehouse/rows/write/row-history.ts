@@ -17,7 +17,8 @@ export function childRowsByField(table: Table): RawBuilder<unknown> {
 }
 
 /** A stored row as `row_history` keeps it: all columns of `t` as JSON, with its child rows in a list by their field. */
-const wholeRow = (table: Table, lines = childRowsByField(table)): RawBuilder<unknown> => sql`to_jsonb(t) || ${lines}`;
+export const wholeRow = (table: Table, lines = childRowsByField(table)): RawBuilder<unknown> =>
+  sql`to_jsonb(t) || ${lines}`;
 
 /** Keeps the rows `t` of the `from` that follows, with their children, as versions that end at `at`. SQL: an insert without its source of rows. */
 export const keepVersions = (
