@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
+import { listsOf } from '../../src/service/incidents/row-troubles.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
+import { readSeenChanges } from '../../src/warehouse/rows/seen-changes.ts';
 import { lookAt } from '../service/incidents/with-monitor.ts';
+import { servedSource } from '../service/with-service.ts';
 import { backUp } from '../support/back-up.ts';
 import { differences } from '../support/compare.ts';
 import { MAIN } from '../support/resources.ts';
@@ -70,6 +73,27 @@ test('a source that was restored from a backup is recognised, and read again wit
     expect([read.code, read.stderr]).toEqual([0, expect.stringMatching(/may go: \d+ of invoices/)]);
     expect(await differences(database, sandbox)).toEqual([]);
     await look();
+    expect(await openIncidents(database)).toEqual([]);
+  });
+});
+
+test('rows that sluice undo puts back are no sign of a restore', async () => {
+  await withInstallation(OPTIONS, async ({ sandbox, database, sluice, sync }) => {
+    await sync(...MAIN);
+    for (const { id } of [...sandbox.rows('invoices')].slice(0, 6)) sandbox.update('invoices', id, { notes: 'other' });
+    for (const { id } of [...sandbox.rows('invoices')].slice(-4)) sandbox.remove('invoices', id);
+    await sync('invoices');
+    const { rows } = await database.query<{ id: string }>(
+      `select distinct run_id::text as id from warehouse.change_log where run_id is not null order by 1`,
+    );
+    const undone = await sluice('undo', ...rows.map(({ id }) => id));
+    expect([undone.code, undone.stdout]).toEqual([0, expect.stringContaining('6 replaced rows and 4 deleted rows')]);
+    const changes = await readSeenChanges(database.kysely, listsOf(servedSource(database)));
+    const seen = (wanted: string) => changes.filter(({ kind }) => kind === wanted).length;
+    expect([seen('updated'), seen('deleted'), seen('revived')]).toEqual([12, 4, 4]);
+    expect(changes.filter(({ takesBack }) => takesBack !== null)).toEqual([]);
+    await sync('invoices');
+    await lookAt(database)();
     expect(await openIncidents(database)).toEqual([]);
   });
 });

@@ -31,8 +31,8 @@ function storedDigest(tables: Lists['tables']): RawBuilder<string> {
 }
 
 /**
- * The changes of the last week, by their numbers, and which of them left a row as it had been before an earlier one. Rows that are missing count as deleted
- * since then. SQL: tables known at run time, window functions.
+ * The changes of the last week, by their numbers, and which of them left a row as it had been before an earlier one, where neither is an undo of ours. Rows
+ * that are missing count as deleted since then. SQL: tables known at run time, window functions.
  */
 export async function readSeenChanges(db: Db, { source, schema, tables }: Lists): Promise<SeenChange[]> {
   if (tables.size === 0) return [];
@@ -40,11 +40,11 @@ export async function readSeenChanges(db: Db, { source, schema, tables }: Lists)
   const ofLists = sql`resource = ${anyOf([...tables.keys()])}`;
   const { rows } = await sql<SeenChange>`
     with seen as materialized (
-      (select number, resource, key, kind, seen_at, false as is_missing from ${log}
+      (select number, resource, key, kind, seen_at, run_id, false as is_missing from ${log}
         where key is not null and ${ofLists} and seen_at > ${daysAgo(LOOKS_BACK_DAYS)}
         order by number desc limit ${MOST_CHANGES})
       union all
-      select (select coalesce(max(number), 0) from ${log}) + row_number() over (order by since), resource, key, 'deleted', since, true
+      select (select coalesce(max(number), 0) from ${log}) + row_number() over (order by since), resource, key, 'deleted', since, null, true
         from sluice.missing where source = ${source} and ${ofLists} and shown_at is null),
     again as (
       select *, count(*) over (partition by resource, key) > 1 as is_again,
@@ -61,7 +61,9 @@ export async function readSeenChanges(db: Db, { source, schema, tables }: Lists)
       from compared),
     back as (
       select f.number, max(earlier.number) as earlier from followed f join followed earlier using (resource, key)
-      where earlier.number < f.number and earlier.before = f.after group by f.number)
+      where earlier.number < f.number and earlier.before = f.after
+        and not exists (select from sluice.runs r where r.id in (f.run_id, earlier.run_id) and r.kind = 'undo')
+      group by f.number)
     select s.number::float8 as number, s.resource, s.key, s.kind, ${epochMs('s.seen_at')} as "seenAt", b.earlier::float8 as "takesBack"
     from seen s left join back b using (number) order by s.number`.execute(db);
   return rows;
