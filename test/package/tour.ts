@@ -70,17 +70,25 @@ export async function tour(folder: string, file: string, node: string): Promise<
   }
 }
 
-/** This Node comes first, and what a program leaves outside of the folder shows in a home and a folder of temporary files of its own. */
+/**
+ * As in a terminal, with this Node first. What a program leaves outside of the folder shows in a home and a folder of temporary files of its
+ * own.
+ */
 async function environment(folder: string, node: string): Promise<NodeJS.ProcessEnv> {
   const binary = await shell(folder, `npx --yes --package node@${node} --call 'command -v node'`);
   const cache = await shell(folder, 'npm config get cache');
   for (const kind of ['home', 'tmp']) mkdirSync(outside(folder, kind), { mode: 0o755 });
+  const own = Object.entries(process.env).filter(
+    ([name]) => !/^(npm_|SOURCES?_|SLUICE_|DATABASE_|WAREHOUSE_)/.test(name),
+  );
   return {
-    ...process.env,
+    ...Object.fromEntries(own),
     PATH: `${join(binary.trim(), '..')}${delimiter}${process.env.PATH}`,
     HOME: outside(folder, 'home'),
     TMPDIR: outside(folder, 'tmp'),
+    // What npm itself would keep there.
     npm_config_cache: cache.trim(),
+    NODE_DISABLE_COMPILE_CACHE: '1',
   };
 }
 
@@ -186,7 +194,7 @@ async function reserve(type: Type, here: Tour): Promise<string> {
   expect(sent <= LIMIT - RESERVED, `${sent} requests were sent`);
   const { headers } = await ask(here, 'GET', 'products');
   const left = Number(headers.get('x-ratelimit-remaining'));
-  return `${sent} of ${LIMIT} requests sent, then it stopped (exit code 75); the source has ${left} left for others`;
+  return `${sent} of ${LIMIT} requests sent after that of init, then it stopped (exit code 75); ${left} are left for others`;
 }
 
 async function uninstall(type: Type, here: Tour): Promise<string> {
