@@ -100,6 +100,38 @@ test('a field that a job adds is filled from what is stored, without a request, 
   await sandbox.close();
 });
 
+test('a field of a list with rows inside that becomes a column changes no row', async () => {
+  const sandbox = await openSandbox({ size: { customers: 20, invoices: 60, transactions: 20 } });
+  await withDatabase(async database => {
+    const items = list(z.object({ description: text('What.'), amount: decimal('The price.') }));
+    const children = { items: { table: 'bill_lines', parent: 'bill_id', description: 'A line.' } };
+    const without = { bills: bills({ items }, children) };
+    const withNotes = { bills: bills({ items, notes: text('Notes.') }, children) };
+    await apply(database, without);
+    await sync(database, sandbox, without);
+    const changedBefore = async () =>
+      ask(
+        database,
+        `select (select sum(updated)::int from sluice.runs) as updated, (select count(*)::int from warehouse.row_history) as versions`,
+      );
+    await apply(database, withNotes);
+    await sync(database, sandbox, withNotes);
+    expect(await changedBefore()).toEqual([{ updated: 0, versions: 0 }]);
+    // As where a column is put back, or the values of a field are masked.
+    await database.query('update warehouse.bills set _hash = null');
+    await sync(database, sandbox, withNotes);
+    expect(await changedBefore()).toEqual([{ updated: 0, versions: 0 }]);
+    expect(await ask(database, 'select from warehouse.bills where _hash is null')).toEqual([]);
+    // Edits are seen as ever.
+    const [{ id } = { id: 0 }] = [...sandbox.rows('invoices')];
+    sandbox.update('invoices', id, { notes: 'new' });
+    await sync(database, sandbox, withNotes);
+    expect(await changedBefore()).toEqual([{ updated: 1, versions: 1 }]);
+    expect(await ask(database, `select notes from warehouse.bills where id = ${id}`)).toEqual([{ notes: 'new' }]);
+  });
+  await sandbox.close();
+});
+
 test('a list inside a row that a job adds becomes rows, without a request', async () => {
   const sandbox = await openSandbox({ size: 'small' });
   await withDatabase(async database => {

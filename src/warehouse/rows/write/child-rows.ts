@@ -48,8 +48,6 @@ export interface Altered {
   readonly changed: ReadonlySet<string>;
 }
 
-export const UNALTERED: Altered = { altered: new Set(), changed: new Set() };
-
 /** Compares stored child rows with those of the records, whoever changed them. */
 export async function alteredChildren(tx: Db, table: Table, rows: readonly Parent[]): Promise<Altered> {
   const altered = new Set<string>();

@@ -3,7 +3,7 @@ import { isEmpty } from '../../../engine/deletion/loss-limit.ts';
 import type { Db, Transaction } from '../../database/database.ts';
 import type { Table } from '../tables.ts';
 import { changedRows, type Logged, logCtes } from './change-log.ts';
-import { type Altered, alteredChildren, replaceChildren, UNALTERED } from './child-rows.ts';
+import { type Altered, alteredChildren, replaceChildren } from './child-rows.ts';
 import type { Row } from './row.ts';
 import {
   type Batch,
@@ -91,9 +91,9 @@ export async function writeRows(
   }
   for (const batch of groupByShape(table, different)) {
     const findsAltered = context.deep || (context.logged !== undefined && table.hashed);
-    const children = findsAltered ? await alteredChildren(tx, table, batch.rows) : UNALTERED;
+    const children = findsAltered ? await alteredChildren(tx, table, batch.rows) : null;
     const written = await writeBatch(tx, table, batch, children, context);
-    const others = findsAltered ? written.updated.filter(key => children.altered.has(key)) : written.updated;
+    const others = children ? written.updated.filter(key => children.altered.has(key)) : written.updated;
     await replaceChildren(tx, table, batch.rows, { ...written, updated: others }, context.orphans === true);
     result.inserted.push(...written.inserted);
     result.updated.push(...written.updated);
@@ -169,7 +169,8 @@ async function writeBatch(
   tx: Db,
   table: Table,
   batch: Batch,
-  { altered, changed }: Altered,
+  /** Null where they were not compared. */
+  children: Altered | null,
   context: WriteContext,
 ): Promise<{
   inserted: string[];
@@ -189,8 +190,8 @@ async function writeBatch(
     ...(logged
       ? [{ name: '_proven_at', type: 'timestamptz', values: batch.rows.map(row => logged.rowAsOf(row.key)) }]
       : []),
-    ...flagged(batch, ALTERED, row => altered.has(row.key)),
-    ...flagged(batch, CHANGED, row => changed.has(row.key)),
+    ...flagged(batch, ALTERED, row => children?.altered.has(row.key) === true),
+    ...flagged(batch, CHANGED, row => children?.changed.has(row.key) === true),
     ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
     ...table.children.flatMap(({ field }) =>
       flagged(batch, lacksChildren(field), row => context.sparesLosing === true && row.children[field]?.length === 0),
@@ -201,6 +202,12 @@ async function writeBatch(
   const names = data.map(column => column.name);
   const content = names.filter(name => isContent(table, name));
   const compared = comparesHashes(table, context) ? ['_hash'] : content;
+  const fields = content.filter(name => name !== '_hash');
+  // A field that was given a column, or another version of Sluice, makes other hashes of the same rows. As texts: 1.50 is not 1.5.
+  const isAlike =
+    comparesHashes(table, context) && children
+      ? sql`not ${isFlagged(ALTERED)} and row(${refs('t', fields)})::text = row(${refs('i', fields)})::text`
+      : sql`false`;
   // A replica that lags behind shows the row as it was.
   const { updatedAt = null, lagMs = 0 } = context;
   const isOlder =
@@ -208,16 +215,16 @@ async function writeBatch(
       ? sql`coalesce(${sql.ref(`i.${updatedAt}`)} < ${sql.ref(`t.${updatedAt}`)}
           and t._synced_at > i._read_at - make_interval(secs => ${lagMs / 1000}::float8), false)`
       : sql`false`;
-  const differs = sql`c.known and c.is_other and not c.is_kept`;
+  const differs = sql`c.known and c.is_other and not c.is_alike and not c.is_kept`;
   const isNewer = sql`c.is_other and (c.is_kept or c.known_read_at > c._read_at)`;
   const isUnsure = comparesHashes(table, context)
     ? sql`(${isNewer} or not c.is_other and c.known_read_at < cast(${context.since ?? 'infinity'} as timestamptz))`
     : isNewer;
   const spares = emptied.length > 0;
-  const fields = emptied.map(({ field, loses }) => sql`case when ${loses} then ${field}::text end`);
+  const lostFields = emptied.map(({ field, loses }) => sql`case when ${loses} then ${field}::text end`);
   const lost = spares
     ? sql`, lost as materialized (
-        select * from (select c.${key}, array_remove(array[${sql.join(fields)}], null) as fields
+        select * from (select c.${key}, array_remove(array[${sql.join(lostFields)}], null) as fields
           from compared c, ${stored(table, 'c')}
           where ${differs} and c.known_read_at <= c._read_at) l
         where cardinality(fields) > 0)`
@@ -225,6 +232,11 @@ async function writeBatch(
   const isWritten = spares ? sql`${differs} and not exists (select from lost l where l.${key} = c.${key})` : differs;
   const changes = logged
     ? sql`changed as materialized (${changedRows(table, context, logged, { names, lines: isFlagged(CHANGED, 'c'), isWritten })}), ${logCtes(table, { ...context, at: sql`(select now from moment)` })}, `
+    : sql``;
+  const rehashed = comparesHashes(table, context)
+    ? sql`, rehashed as (
+      update ${target} t set _hash = c._hash from compared c
+      where c.known and c.is_other and c.is_alike and not c.is_kept and t._read_at <= c._read_at and t.${key} = c.${key})`
     : sql``;
   const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
 
@@ -242,7 +254,8 @@ async function writeBatch(
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
         ${isFlagged('_only_if_new')} or ${isOlder} as is_kept,
-        ${context.deep ? isFlagged(ALTERED) : sql`false`} or (${refs('t', compared)}) is distinct from (${refs('i', compared)}) as is_other
+        ${context.deep ? isFlagged(ALTERED) : sql`false`} or (${refs('t', compared)}) is distinct from (${refs('i', compared)}) as is_other,
+        ${isAlike} as is_alike
       from input i left join ${stored(table, 'i')} on true
     ) ${lost}, ${changes} kept as (
       ${keepVersions(table, context.resource, { by: 'changed', at: sql.ref('n.now'), runId: context.runId, number: logged ? sql`l.number` : sql`null` })}
@@ -252,7 +265,7 @@ async function writeBatch(
       update ${target} t set ${sql.join([...content, '_read_at'].map(name => sql`${sql.id(name)} = c.${sql.id(name)}`))}, _synced_at = n.now
       from compared c, moment n where ${isWritten} and t._read_at <= c._read_at and t.${key} = c.${key}
       returning t.${key}
-    ), inserted as (
+    )${rehashed}, inserted as (
       insert into ${target} (${sql.join(names.map(name => sql.id(name)))}, _synced_at)
       select ${refs('c', names)}, n.now from compared c, moment n where not c.known
       returning ${key}
