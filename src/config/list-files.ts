@@ -36,7 +36,7 @@ export type ListFile = { readonly name: string; readonly file: string } & (
   | { readonly declares: 'fields'; readonly more: MoreFields }
 );
 
-const LISTS_FOLDER = 'lists';
+export const LISTS_FOLDER = 'lists';
 
 /** The name of a list, and of a table: short enough for `<name>_history`. */
 const LIST_NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { LISTS_FOLDER } from '../../config/list-files.ts';
 import { embeddedStatus, removeEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { declareTables } from '../../engine/records/declare-table.ts';
@@ -76,6 +77,7 @@ async function find({ settings, jobs, shell }: Session, database: Warehouse, fol
   const files = [
     join(shell.cwd, '.env'),
     join(shell.cwd, RECEIVERS_FILE),
+    join(shell.cwd, LISTS_FOLDER),
     ...(settings.sourcesFile === null ? [] : [settings.sourcesFile]),
   ];
   const databases = folder === null ? [] : await otherDatabases(database.kysely);
@@ -126,7 +128,7 @@ function whatStays(found: Found, schemasLeft: readonly string[]): string[] {
     ...schemasLeft.map(schema => `Schema ${schema} stays: it also holds objects that are not part of Sluice.`),
     ...(folder === null ? staysOnServer(found) : []),
     ...webhooks.map(url => `The source still sends to ${url}: end that in its administration.`),
-    ...(files.length > 0 ? [`Settings stay, with their keys: ${files.join(', ')}.`] : []),
+    ...(files.length > 0 ? [`Settings and their keys stay: ${files.join(', ')}.`] : []),
   ];
   return notes.length === 0 ? [] : ['', ...notes];
 }
@@ -147,5 +149,5 @@ const nextOf = ({ files }: Found, dryRun: boolean): string[] => [
   '',
   dryRun
     ? 'Nothing was changed. To remove it: sluice uninstall'
-    : `The program itself: npm uninstall sluice${files.length > 0 ? `; the settings: rm ${files.join(' ')}` : ''}`,
+    : `The program itself: npm uninstall sluice${files.length > 0 ? `; the settings: rm -r ${files.join(' ')}` : ''}`,
 ];

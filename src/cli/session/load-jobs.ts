@@ -127,7 +127,10 @@ export function extendJob(name: string, job: Job, more: MoreFields): Job {
     const [outer = '', inner] = field.split('.');
     const known = inner === undefined ? job.record.shape : outer in job.children ? childShape(job, outer) : undefined;
     if (known === undefined)
-      throw contradiction(extended, `${file} adds fields to "${outer}", which is no list inside ${name}.`);
+      throw contradiction(
+        extended,
+        `${file} adds fields to "${outer}", which is no list inside ${name}. Of an object, query _extra->'${outer}'->>'${inner}'.`,
+      );
     const columns = inner === undefined ? [] : ['line', job.children[outer]?.parent];
     if ((inner ?? outer) in known || columns.includes(inner))
       throw contradiction(extended, `${file} adds "${field}", which ${name} has already.`);
