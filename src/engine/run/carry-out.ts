@@ -5,6 +5,7 @@ import { writeTrait } from '../../warehouse/ledgers/traits.ts';
 import { forgetLackedBy, listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { single } from '../agenda/choice.ts';
 import type { Pace } from '../agenda/pace.ts';
+import { announceRewrites } from '../changes/announce-rewrites.ts';
 import { lackedByCover } from '../conclude/claims.ts';
 import { countStored } from '../conclude/settle-missing.ts';
 import { type Accounted, countedBy, hiddenRows } from '../coverage/hidden-rows.ts';
@@ -138,6 +139,7 @@ async function followUp(loop: Loop, { task, slice }: Asked, now: number): Promis
   const doubt = doubtOf(task);
   if (doubt) await learnOfList(loop, task, doubt);
   const { resource } = task;
+  if (task.state.failure === null) await announceRewrites(engine.database.kysely, task);
   const { failure, presence } = task.state;
   if (failure === null) {
     agenda.failing.delete(resource);
@@ -149,6 +151,8 @@ async function followUp(loop: Loop, { task, slice }: Asked, now: number): Promis
   await failLastRun(loop, task);
   // Beyond the loss limit, nothing is asked to delete more until the next tick.
   if (kind === 'fuse') return;
+  // It was read and stored.
+  if (kind === 'rewrite') return update(task, { kind: 'failure reported' });
   await committer.change(resource, () => dueAfterFailure(resource, slice, now, reason));
   const inARow = (agenda.failing.get(resource) ?? 0) + 1;
   agenda.failing.set(resource, inARow);
