@@ -139,7 +139,7 @@ async function followUp(loop: Loop, { task, slice }: Asked, now: number): Promis
   const doubt = doubtOf(task);
   if (doubt) await learnOfList(loop, task, doubt);
   const { resource } = task;
-  if (task.state.failure === null) await announceRewrites(engine.database.kysely, task);
+  if (task.state.failure === null && task.counts.updated > 0) await announceRewrites(engine.database.kysely, task);
   const { failure, presence } = task.state;
   if (failure === null) {
     agenda.failing.delete(resource);

@@ -4,7 +4,7 @@ import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
 import { daysAgo, epochMs } from '../database/now.ts';
 import type { Table } from './tables.ts';
-import { wholeRow } from './write/row-history.ts';
+import { OURS, wholeRow } from './write/row-history.ts';
 
 /** The tables of a source, by the lists that are read into them. */
 export interface Lists {
@@ -18,8 +18,7 @@ const LOOKS_BACK_DAYS = 7;
 const MOST_CHANGES = 5000;
 
 /** Two versions of a row with the same digest are equal. It is of the row as `row_history` keeps it. */
-const digest = (row: RawBuilder<unknown>): RawBuilder<string> =>
-  sql<string>`md5((${row} - '{_synced_at,_read_at,_hash}'::text[])::text)`;
+const digest = (row: RawBuilder<unknown>): RawBuilder<string> => sql<string>`md5((${row} - ${OURS})::text)`;
 
 /** The digest of the row of `s`, a key of a list, as it is stored now. */
 function storedDigest(tables: Lists['tables']): RawBuilder<string> {

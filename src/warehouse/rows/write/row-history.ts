@@ -67,7 +67,7 @@ export async function copyToHistory(
 }
 
 /** Columns that say when a row was stored and read, and of which record; not what it is. */
-const OURS = sql`'{_synced_at,_read_at,_hash}'::text[]`;
+export const OURS = sql`'{_synced_at,_read_at,_hash}'::text[]`;
 
 /**
  * For rows that are back as they were, with their child rows, the deleted one becomes an earlier version. Returns their keys. A row that
