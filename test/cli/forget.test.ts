@@ -79,7 +79,20 @@ async function leaveTraces(database: Database, key: string): Promise<void> {
       values ('k', 'main', now(), now(), now(), 'live', 'customers id ${key}..${key}')`);
 }
 
-test('forget erases a person from every table of every schema, and leaves a receipt without personal data', async () => {
+// It waits fifteen seconds for the other process, and so goes beside the test below.
+test.concurrent('while another process reads the source, nothing is erased', async () => {
+  await withInstallation({ size: SIZE }, async installation => {
+    const lock = await acquireSourceLock(installation.database, 'main');
+    const held = await commands(installation)('forget', 'customers', '1');
+    expect([held.code, held.stderr]).toEqual([
+      1,
+      'Another process is reading the source, so nothing was erased.\nStop that process or wait until it has finished, then run this command again.\n',
+    ]);
+    await lock?.release();
+  });
+});
+
+test.concurrent('forget erases a person from every table of every schema, and leaves a receipt without personal data', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-forget-'));
   writeFileSync(join(cwd, 'new.ndjson'), `${JSON.stringify(PERSON)}\n`);
   writeFileSync(
@@ -130,11 +143,6 @@ test('forget erases a person from every table of every schema, and leaves a rece
     expect(dry).toMatchObject({ dryRun: true, receipt: null, counts: { 'warehouse.row_history': 1 } });
     expect(await traces(database)).toEqual(full);
 
-    const lock = await acquireSourceLock(database, 'main');
-    const held = await sluice('forget', 'customers', key);
-    expect([held.code, held.stderr]).toEqual([1, expect.stringContaining('Another process is reading the source')]);
-    await lock?.release();
-
     const done = (await sluice('forget', 'customers', key, '--json')).json();
     expect(done).toMatchObject({ dryRun: false, counts: dry.counts, erasedBefore: null, mentions: [] });
     expect(done.refersTo).toEqual([{ resource: 'invoices', rows: 1, keys: [expect.any(String)] }]);
@@ -174,7 +182,7 @@ test('forget erases a person from every table of every schema, and leaves a rece
   rmSync(cwd, { recursive: true });
 });
 
-test('a record without an address is erased with its child rows, once its list no longer shows it', async () => {
+test.concurrent('a record without an address is erased with its child rows, once its list no longer shows it', async () => {
   await withInstallation({ size: SIZE }, async installation => {
     const { sandbox, database, sync } = installation;
     const sluice = commands(installation);
@@ -203,7 +211,7 @@ test('a record without an address is erased with its child rows, once its list n
   });
 });
 
-test.each(some(['null', 'not-found', '400', 'marked'] as const, 1))(
+test.concurrent.each(some(['null', 'not-found', '400', 'marked'] as const, 1))(
   'a customer whose address answers %s once it is deleted can be erased',
   async variant => {
     await withInstallation({ size: SIZE, variants: { 'deleted-customer': variant } }, async installation => {
@@ -219,7 +227,7 @@ test.each(some(['null', 'not-found', '400', 'marked'] as const, 1))(
   },
 );
 
-test('a customer that the list shows is not erased because of an address that is known to deny every customer', async () => {
+test.concurrent('a customer that the list shows is not erased because of an address that is known to deny every customer', async () => {
   await withInstallation({ size: SIZE, variants: { 'customer-address': '404' } }, async installation => {
     const { sandbox, database, sync } = installation;
     const sluice = commands(installation);
@@ -235,7 +243,7 @@ test('a customer that the list shows is not erased because of an address that is
   });
 });
 
-test('an unknown key or resource is reported, and nothing is written', async () => {
+test.concurrent('an unknown key or resource is reported, and nothing is written', async () => {
   await withInstallation({ size: SIZE }, async ({ database, sluice }) => {
     const told = async (...args: string[]) => {
       const { code, stderr } = await sluice('forget', ...args);

@@ -30,7 +30,7 @@ export interface TestDatabase {
 export async function createTestDatabase(options: { empty?: boolean } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const socket = inDatabase(inject('postgresSocketUrl'), name);
-  const client = await admin();
+  const client = admin();
   const template = options.empty ? 'template0' : inject('postgresTemplate');
   const { rows } = await client.query<{ copies: boolean }>(
     "select current_setting('server_version_num')::int < 150000 as copies",
@@ -43,7 +43,7 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
     // Each connection plans each statement once, so that more of them cost more than they gain.
     open: (applicationName = 'test', max = 2) =>
       openDatabase({ url: socket, applicationName, log: createLog({ level: 'warn' }), max }),
-    drop: async () => dropUnused(await admin(), name),
+    drop: async () => dropUnused(admin(), name),
   };
 }
 
@@ -76,7 +76,7 @@ export function inDatabase(url: string, name: string): string {
 }
 
 /** Postgres waits up to 5 s for ending sessions. After that, 55006 means that a session is really open. */
-async function dropUnused(client: pg.Client, name: string): Promise<void> {
+async function dropUnused(client: pg.Pool, name: string): Promise<void> {
   try {
     await client.query(`drop database ${name}`);
   } catch (error) {
@@ -84,7 +84,7 @@ async function dropUnused(client: pg.Client, name: string): Promise<void> {
   }
 }
 
-async function leak(client: pg.Client, name: string, cause: unknown): Promise<Error> {
+async function leak(client: pg.Pool, name: string, cause: unknown): Promise<Error> {
   const { rows } = await client.query<{ session: string }>(
     `select application_name || ': ' || left(query, 200) as session from pg_stat_activity where datname = $1`,
     [name],
@@ -92,17 +92,13 @@ async function leak(client: pg.Client, name: string, cause: unknown): Promise<Er
   return new Error(`The test left connections open:\n${rows.map(row => row.session).join('\n')}`, { cause });
 }
 
-let opened: Promise<pg.Client> | undefined;
+let opened: pg.Pool | undefined;
 
-/** One connection for all tests of this process. It ends with the process. */
-function admin(): Promise<pg.Client> {
-  opened ??= (async () => {
-    const client = new pg.Client({ connectionString: inject('postgresSocketUrl'), application_name: 'test admin' });
-    client.on('error', () => {
-      opened = undefined;
-    });
-    await client.connect();
-    return client;
-  })();
+/** For all tests of this process, some of which run side by side. It ends with the process. */
+function admin(): pg.Pool {
+  opened ??= new pg.Pool({
+    ...{ connectionString: inject('postgresSocketUrl'), application_name: 'test admin' },
+    ...{ max: 3, idleTimeoutMillis: 0, allowExitOnIdle: true },
+  }).on('error', () => undefined);
   return opened;
 }

@@ -35,6 +35,7 @@ export async function acquireSourceLock(
   const client = await database.connect(sessionName(source, command));
   const gone = new AbortController();
   let released = false;
+  let heartbeat: NodeJS.Timeout | undefined;
   const lose = (cause?: unknown) => {
     if (released || gone.signal.aborted) return;
     clearInterval(heartbeat);
@@ -47,14 +48,13 @@ export async function acquireSourceLock(
   client.on('error', lose);
   client.on('end', () => lose());
   // Without traffic a firewall may drop the connection, and only an unanswered query shows it.
-  const heartbeat = setInterval(() => {
+  const beat = () => {
     const unanswered = setTimeout(lose, HEARTBEAT_MS);
     client
       .query('select 1')
       .catch(lose)
       .finally(() => clearTimeout(unanswered));
-  }, HEARTBEAT_MS);
-  heartbeat.unref();
+  };
 
   const release = async () => {
     released = true;
@@ -69,6 +69,7 @@ export async function acquireSourceLock(
     if (waitMs > 0) await waitForLock(client, key, waitMs);
     const { rows } = await client.query<{ locked: boolean }>(LOCK, [key, source]);
     if (rows[0]?.locked) {
+      heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
       return { lost: gone.signal, release };
     }
   } catch (error) {
