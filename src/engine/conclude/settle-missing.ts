@@ -121,7 +121,8 @@ export async function settleLacked(
       unread: unread.has(row.key),
     }));
     // Until the first answer of a loop, the list may show without a count what windows leave out.
-    const list = { ...UNCOVERED, unfilteredSince: resource.total === undefined ? 0 : unfilteredSince(resource) };
+    const mayLeaveOut = resource.strategy.partition === 'date' && resource.total === undefined;
+    const list = { ...UNCOVERED, unfilteredSince: mayLeaveOut ? 0 : unfilteredSince(resource) };
     const deleted = claims.filter(row => isDeleted(row, list, resource.strategy)).map(({ key }) => key);
     await remove(tx, effects, task, deleted, counts);
   }
