@@ -98,7 +98,8 @@ async function createDeclared(client: pg.Client, options: MigrationOptions): Pro
   const db = kyselyOn(lend(client));
   const create = async () => {
     const zone = client.escapeLiteral(timeZone);
-    await client.query(`begin; set local time zone ${zone}`);
+    // A constraint of somebody's own that waits for the end of the transaction would keep a table from being altered.
+    await client.query(`begin; set local time zone ${zone}; set constraints all immediate`);
     try {
       const lacking = await lackingIn(db, options);
       const created = await createLacking(db, schema, lacking);

@@ -33,19 +33,41 @@ export async function differingFields(
     const stored = await storedIn(database, list, declaration);
     const expected = new Map<string, string[]>();
     for (const row of sandbox.rows(source)) {
-      if (!isVisible(sandbox, row) || !isStorable(sandbox, source, row)) continue;
+      // The own list reads no other column that could be beyond 64 bits.
+      const read = list === OWN ? { id: row.id } : row;
+      if (!isVisible(sandbox, row) || !isStorable(sandbox, source, read)) continue;
       const id = isBare ? '' : shownId(sandbox, row.id);
       expected.set(id, [...(expected.get(id) ?? []), expectedOf(list, row, declaration)]);
     }
     for (const [id, rows] of expected) {
-      const here = stored.get(id);
-      if (here === undefined && list !== OWN) continue;
+      const here = stored.get(id) ?? [];
+      if (here.length === 0 && list !== OWN) continue;
+      const lacking = without(
+        rows,
+        here.map(({ text }) => text),
+      );
+      const more = without(here, rows, ({ text }) => text);
+      if (!isBare && lacking.length + more.length > 0)
+        found.push(
+          `${list} ${id}\n  source    ${lacking.join('\n')}\n  warehouse ${more.map(each => each.text).join('\n')}`,
+        );
       // Rows without ids are equal as a whole.
-      const [wanted, actual] = [rows.sort().join('\n'), (here ?? []).sort().join('\n')];
-      if (wanted !== actual) found.push(`${list} ${id}\n  source    ${wanted}\n  warehouse ${actual}`);
+      if (!isBare) continue;
+      found.push(...lacking.map(row => `${list} ${row} is not in the warehouse`));
+      found.push(...more.map(({ key }) => `${list} ${key} is not at the source`));
     }
   }
   return found;
+}
+
+/** The rows that `others` do not have, and of equal ones as many as there are more of. */
+function without<T>(rows: readonly T[], others: readonly string[], textIn: (row: T) => string = String): T[] {
+  const left = [...others];
+  return rows.filter(row => {
+    const at = left.indexOf(textIn(row));
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
 }
 
 function expectedOf(
@@ -95,18 +117,24 @@ const LINES: Readonly<Record<string, readonly [table: string, parent: string]>> 
   [OWN]: ['offer_lines', 'offer'],
 };
 
-/** By id, or all under '' where rows have none. */
-async function storedIn(database: Database, list: string, { fields }: Declaration): Promise<Map<string, string[]>> {
+/** By id, or all under '' where rows have none; of equal ones those first that no reading lacked. */
+async function storedIn(
+  database: Database,
+  list: string,
+  { fields }: Declaration,
+): Promise<Map<string, { key: string; text: string }[]>> {
   const types = fields[list] ?? {};
   const [table, parent] = (hasItems(list, types) && LINES[list]) || [];
   const key = list === 'customers' || list === 'invoices' ? 'id' : '_key';
   const lines = table
     ? `(select coalesce(jsonb_agg(to_jsonb(i) order by i.line), '[]') from warehouse.${table} i where i.${parent} = t.${key})`
     : 'null::jsonb';
-  const { rows } = await database.query<{ id: string | null; row: Json; items: Json[] | null }>(
-    `select t.id::text as id, to_jsonb(t) as row, ${lines} as items from warehouse.${list} t`,
+  const { rows } = await database.query<{ id: string | null; key: string; row: Json; items: Json[] | null }>(
+    `select t.id::text as id, t.${key}::text as key, to_jsonb(t) as row, ${lines} as items from warehouse.${list} t
+      order by exists (select from sluice.missing m where m.resource = $1 and m.key = t.${key}::text), key`,
+    [list],
   );
-  const byId = new Map<string, string[]>();
+  const byId = new Map<string, { key: string; text: string }[]>();
   const hold = (row: Json, of: readonly string[], prefix: string): Held => {
     const extra = (row._extra ?? {}) as Json;
     const columns = of.filter(name => name in row);
@@ -115,12 +143,12 @@ async function storedIn(database: Database, list: string, { fields }: Declaratio
       extra: Object.fromEntries(of.filter(name => name in extra).map(name => [name, extra[name]])),
     };
   };
-  for (const { id, row, items } of rows) {
+  for (const { id, key, row, items } of rows) {
     const held = {
       own: hold(row, CUSTOM_FIELDS, ''),
       items: items?.map(item => hold(item, ['discount', 'iban'], 'items.')) ?? null,
     };
-    byId.set(id ?? '', [...(byId.get(id ?? '') ?? []), JSON.stringify(inOrder(held))]);
+    byId.set(id ?? '', [...(byId.get(id ?? '') ?? []), { key, text: JSON.stringify(inOrder(held)) }]);
   }
   return byId;
 }

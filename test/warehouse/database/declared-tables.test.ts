@@ -441,6 +441,20 @@ test('what no file declares any more is put back only where that was asked for',
   });
 });
 
+test('a constraint of its owner that waits for the end of a transaction keeps no field from being put back', async () => {
+  await withDatabase(async database => {
+    const declared = optionsFor(database, { leads: withFile({ note: text() }) });
+    await migrate(declared);
+    await store(database, 'a', {});
+    await database.query(`update warehouse.leads set note = 'x';
+      create function public.pass() returns trigger language plpgsql as $$ begin return null; end $$;
+      create constraint trigger late after update on warehouse.leads deferrable initially deferred
+        for each row execute function public.pass()`);
+    await migrate({ ...declared, lists: declareTables([['leads', withFile({})]]), putsBack: true });
+    expect(await ask(database, 'select _extra from warehouse.leads')).toEqual([{ _extra: { note: 'x' } }]);
+  });
+});
+
 test('the fields of a list of a file change only where no row is told apart by them', async () => {
   await withDatabase(async database => {
     const own = (more: z.ZodRawShape) => {
