@@ -61,12 +61,13 @@ const limitOf = ({ job }: Resource, field: string, stored: number): number =>
 async function findRewrites(
   db: Db,
   resource: Resource,
-  { dayAgo, versions, told }: LatelyChanged,
+  { dayAgo, versions, told, declared }: LatelyChanged,
 ): Promise<{ found: Rewrite[]; room: number }> {
   const { table, name, job } = resource;
   const open = new Set(told.flatMap(({ field, endedAt }) => (endedAt === null ? field : [])));
   // When the source last changed a row changes with each edit.
-  const fields = fieldsBesideKey(job).filter(field => !open.has(field) && field !== job.updatedAt);
+  const ignored = new Set([...open, ...declared, job.updatedAt]);
+  const fields = fieldsBesideKey(job).filter(field => !ignored.has(field));
   const least = rewriteLimitOf(0);
   if (versions <= least || fields.length === 0) return { found: [], room: least - versions + 1 };
   const counts = new Map<string, { rows: number; since: string }>();

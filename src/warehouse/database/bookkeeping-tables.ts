@@ -88,6 +88,7 @@ export const BOOKKEEPING_TABLES = {
     type: 'text',
     child_table: 'text null',
     parent: 'text null',
+    declared_at: 'timestamp with time zone default',
   },
   'sluice.deliveries': {
     source: 'text',

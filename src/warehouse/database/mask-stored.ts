@@ -66,7 +66,9 @@ export async function maskStored(
   );
   await sql`delete from sluice.answers t where ${ofList}`.execute(db);
   const outer = applied.map(({ field }) => field.split('.')[0] ?? field);
-  await sql`delete from sluice.rewrites t where ${ofList} and field = any(cast(${outer} as text[]))`.execute(db);
+  await sql`update sluice.rewrites t set examples = '[]' where ${ofList} and field = any(cast(${outer} as text[]))`.execute(
+    db,
+  );
   await forgetExamples(db, sql`resource = ${list.name} and source in ${sources}`);
   await forgetFields(
     db,

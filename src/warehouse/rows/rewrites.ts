@@ -68,22 +68,32 @@ export interface LatelyChanged {
   readonly versions: number;
   /** Rewrites that are open, and those that were settled since. */
   readonly told: readonly ToldRewrite[];
+  /** Columns that were declared since: what was converted for them may be written otherwise than the source writes it. */
+  readonly declared: readonly string[];
 }
 
 /** SQL: a table known at run time. */
 export async function readLatelyChanged(db: Db, table: Table, { source, resource }: Place): Promise<LatelyChanged> {
-  const { rows } = await sql<{ dayAgo: string; versions: number }>`
-    select d.ago as "dayAgo", (select count(*)::int from ${changedSince(table, resource, sql`d.ago`)}) as versions
+  const { rows } = await sql<Omit<LatelyChanged, 'told'>>`
+    select d.ago as "dayAgo", (select count(*)::int from ${changedSince(table, resource, sql`d.ago`)}) as versions,
+      ${declaredLately(table, table.name)} as declared
     from (select ${daysAgo(1)} as ago) d`.execute(db);
-  const { dayAgo, versions } = rows[0] as { dayAgo: string; versions: number };
+  const lastDay = rows[0] as Omit<LatelyChanged, 'told'>;
   const ofList = told(db, source).where('resource', '=', resource);
   const lately = await ofList
     .where(eb =>
-      eb.or([eb.and([eb('ended_at', 'is', null), eb('at', '>', daysAgo(UNDO_DAYS))]), eb('ended_at', '>', dayAgo)]),
+      eb.or([
+        eb.and([eb('ended_at', 'is', null), eb('at', '>', daysAgo(UNDO_DAYS))]),
+        eb('ended_at', '>', lastDay.dayAgo),
+      ]),
     )
     .execute();
-  return { dayAgo, versions, told: lately };
+  return { ...lastDay, told: lately };
 }
+
+/** Columns of one of its tables that were declared, or given another type, within 24 hours. */
+const declaredLately = ({ schema }: Table, name: string): RawBuilder<unknown> =>
+  sql`array(select field from sluice.declared_fields where schema = ${schema} and table_name = ${name} and declared_at > ${daysAgo(1)})`;
 
 const changedSince = (table: Table, resource: string, since: RawBuilder<unknown>) =>
   sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.ended_by = 'changed' and h.valid_to > ${since}`;
@@ -105,7 +115,10 @@ function comparedSince(table: Table, resource: string, since: string, oneIn: num
 function valuesOf(table: Table, field: string): { before: RawBuilder<unknown>; after: RawBuilder<unknown> } {
   const child = table.children.find(each => each.field === field);
   return child
-    ? { before: linesOf(child, sql`f.row->${field}::text`), after: linesOf(child, childRows(table, child)) }
+    ? {
+        before: linesOf(table, child, sql`f.row->${field}::text`),
+        after: linesOf(table, child, childRows(table, child)),
+      }
     : {
         before: sql`nullif(${sql.ref(`r.${field}`)}::text, '')`,
         after: sql`nullif(${sql.ref(`t.${field}`)}::text, '')`,
@@ -113,13 +126,13 @@ function valuesOf(table: Table, field: string): { before: RawBuilder<unknown>; a
 }
 
 /**
- * Child rows as text, in the columns that any of the earlier ones fills: another may have been declared since, or shown as it is. Without their
+ * Child rows as text, in the columns that any of the earlier ones fills and that were not declared lately: another may be shown otherwise since. Without their
  * order and what they lack, as a source may show the same lines in one order now, in another then; null without any.
  */
-function linesOf({ field, columns }: ChildTable, lines: RawBuilder<unknown>): RawBuilder<unknown> {
+function linesOf(table: Table, { name, field, columns }: ChildTable, lines: RawBuilder<unknown>): RawBuilder<unknown> {
   const earlier = sql`f.row->${field}::text`;
   const own = sql`cast(${columns.map(({ name }) => name)} as text[])`;
-  const others = sql`(select array['line', '_extra']
+  const others = sql`(select array['line', '_extra'] || ${declaredLately(table, name)}
     || array(select k from jsonb_object_keys(${earlier}->0) k where k <> all(${own}))
     || array(select k from unnest(${own}) k where not exists (
       select from jsonb_array_elements(${earlier}) b where b->k <> 'null')) as names) others`;

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
+import type { z } from 'zod';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { DAY, HOUR } from '../../../src/clock.ts';
+import { type Job, text, timestamp } from '../../../src/engine/job.ts';
+import { declareTables } from '../../../src/engine/records/declare-table.ts';
 import { undoRuns } from '../../../src/service/orders/undo.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { migrate } from '../../../src/warehouse/database/migrate.ts';
 import { RETENTION } from '../../../src/warehouse/ledgers/retention.ts';
 import { openRewrites, settleRewrites } from '../../../src/warehouse/rows/rewrites.ts';
 import { differences } from '../../support/compare.ts';
-import { withDatabase } from '../../support/database.ts';
+import { MIGRATIONS, withDatabase } from '../../support/database.ts';
+import { JOBS } from '../../support/resources.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
@@ -96,6 +101,32 @@ test('lines in another order are the same lines', async () => {
     await sync();
     expect(await open(database)).toEqual([]);
   });
+});
+
+test('a field that is declared in another type is written otherwise by the next reading, which is no rewrite', async () => {
+  const sandbox = await openSandbox({
+    ...{ size: SIZE, rateLimit: 0 },
+    addFields: (_list, _row, rendered) => ({ ...rendered, made_at: '2026-01-15 11:00:00' }),
+  });
+  await withDatabase(async database => {
+    const syncAs = async (type: () => z.ZodType) => {
+      const { invoices } = JOBS;
+      const record = (invoices.record as z.ZodObject).extend({ made_at: type() });
+      const job: Job = { ...invoices, record, listFile: 'lists/invoices.json', tolerated: ['made_at'] };
+      await migrate({ database, ...MIGRATIONS, lists: declareTables([['invoices', job]]), putsBack: true });
+      const engine = await openEngine(database, sandbox, { limit: 100_000, jobs: { invoices: job } });
+      const [order] = await serveOrders(engine, 'sync', { whole: true });
+      await engine.close();
+      const { rows } = await database.query('select distinct made_at::text from warehouse.invoices');
+      return [order?.state, rows];
+    };
+    expect(await syncAs(timestamp)).toEqual(['done', [{ made_at: '2026-01-15 11:00:00+00' }]]);
+    expect(await syncAs(text)).toEqual(['done', [{ made_at: '2026-01-15 11:00:00' }]]);
+    // Other fields count as ever.
+    edit(sandbox, 120, ({ amount }) => ({ amount: `${(Number(amount) * 100).toFixed(2)}` }));
+    expect((await syncAs(text))[0]).toBe('failed');
+  });
+  await sandbox.close();
 });
 
 test('what somebody accepted is counted anew, and is not told again', async () => {

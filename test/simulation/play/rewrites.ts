@@ -1,6 +1,7 @@
 import type { BadDay } from '../../../sandbox/faults/bad-days.ts';
 import { DAY } from '../../../src/clock.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { CUSTOM_FIELDS } from './custom-fields.ts';
 import type { World } from './world.ts';
 
 /** The tables of lines, the list of their documents, and the column that names one. */
@@ -15,6 +16,9 @@ const LINES = [
  */
 const MUST_ANNOUNCE = { share: 0.3, rows: 20 };
 
+/** A migration masks and converts: nobody replaced anything. */
+const BY_MIGRATION = `current_setting('application_name') = 'sluice migrate'`;
+
 /** An edit moves `updated_at` of whatever it changes, and `_extra` is no field. */
 const NOT_WATCHED = ['updated_at', '_extra'];
 
@@ -26,6 +30,7 @@ export async function recordReplacements(database: Database, resources: readonly
   await database.query(`create table public.replaced (
     id bigint generated always as identity, resource text, field text, key text, at timestamptz)`);
   await database.query(`create function public.record_replaced() returns trigger language plpgsql as $$ begin
+    if ${BY_MIGRATION} then return null; end if;
     insert into public.replaced (resource, field, key, at)
     select tg_table_name, n.key, coalesce(to_jsonb(new)->>'_key', to_jsonb(new)->>'id', to_jsonb(new)->>'period'), sluice.now()
     from jsonb_each(to_jsonb(new) - ${OWN_COLUMNS}) n join jsonb_each(to_jsonb(old)) o using (key)
@@ -37,6 +42,7 @@ export async function recordReplacements(database: Database, resources: readonly
   // Lines are replaced by deleting those of a document and inserting others in the same transaction, at whose end they are compared.
   await database.query('create table public.taken (tx xid8, of text, parent text, line jsonb)');
   await database.query(`create function public.record_taken() returns trigger language plpgsql as $$ begin
+    if ${BY_MIGRATION} then return null; end if;
     insert into public.taken values (pg_current_xact_id(), tg_argv[0], to_jsonb(old)->>tg_argv[1], to_jsonb(old)); return null; end $$`);
   await database.query(`create function public.record_replaced_lines() returns trigger language plpgsql as $$ declare
       document text := to_jsonb(new)->>tg_argv[1]; before jsonb; after jsonb;
@@ -65,10 +71,12 @@ export async function recordReplacements(database: Database, resources: readonly
  * was announced before and is open, since each rewrite is told once.
  */
 export async function watchRewrites(
-  { database, clock, problems }: Pick<World, 'database' | 'clock' | 'problems'>,
+  { plan, database, clock, problems }: Pick<World, 'plan' | 'database' | 'clock' | 'problems'>,
   { kind, resource }: BadDay,
 ): Promise<() => Promise<void>> {
   const begunAt = clock.now();
+  // Fields that are declared, and the lines that hold some, are written otherwise by the next reading.
+  const notWatched = plan.declares ? [...NOT_WATCHED, ...CUSTOM_FIELDS, 'items'] : NOT_WATCHED;
   const before = await filledIn(database, resource);
   const { rows: begun } = await database.query<{ last: string; at: Date }>(
     'select (select coalesce(max(id), 0) from public.replaced) as last, sluice.now() as at',
@@ -81,7 +89,7 @@ export async function watchRewrites(
       `select p.field, count(distinct p.key)::int as replaced, exists (select from sluice.rewrites r
          where r.resource = $1 and r.field = p.field and (r.at >= $3 or coalesce(r.ended_at >= $3, true))) as announced
        from public.replaced p where p.resource = $1 and p.id > $2 and p.field <> all ($4) group by p.field`,
-      [resource, begun[0]?.last, begun[0]?.at, NOT_WATCHED],
+      [resource, begun[0]?.last, begun[0]?.at, notWatched],
     );
     for (const { field, replaced, announced } of rows) {
       const stored = Math.max(before.get(field) ?? 0, after.get(field) ?? 0);

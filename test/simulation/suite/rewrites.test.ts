@@ -25,7 +25,7 @@ async function problemsAfter(
     await serveOrders(engine, 'sync', { whole: true });
     await engine.close();
     await recordReplacements(database, ['invoices']);
-    const check = await watchRewrites({ database, clock, problems }, BAD_DAY);
+    const check = await watchRewrites({ plan: PLAN, database, clock, problems }, BAD_DAY);
     await act(database, ms => clock.advance(ms));
     await check();
     await checkAnnouncements({ plan: PLAN, database, problems });
