@@ -79,16 +79,20 @@ async function leaveTraces(database: Database, key: string): Promise<void> {
       values ('k', 'main', now(), now(), now(), 'live', 'customers id ${key}..${key}')`);
 }
 
-// It waits fifteen seconds for the other process, and so goes beside the test below.
+// It waits fifteen seconds for the other process, and so goes beside the others.
 test.concurrent('while another process reads the source, nothing is erased', async () => {
   await withInstallation({ size: SIZE }, async installation => {
-    const lock = await acquireSourceLock(installation.database, 'main');
+    const { sandbox, database, sync } = installation;
+    await sync('customers');
+    sandbox.remove('customers', 1);
+    const lock = await acquireSourceLock(database, 'main');
     const held = await commands(installation)('forget', 'customers', '1');
     expect([held.code, held.stderr]).toEqual([
       1,
       'Another process is reading the source, so nothing was erased.\nStop that process or wait until it has finished, then run this command again.\n',
     ]);
     await lock?.release();
+    expect((await database.query('select from warehouse.customers where id = 1')).rows).toHaveLength(1);
   });
 });
 

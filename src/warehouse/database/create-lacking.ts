@@ -41,20 +41,16 @@ export async function createLacking(
     }
     const children = list.children.map(({ field, name, parent }) => ({ field, table: name, parent }));
     if (view || isPutBack) await createHistoryView(db, list.name, ...children);
-    if (masks.length > 0 || unmasked.length > 0) {
-      const counts = await maskStored(db, schema, list, { masks, unmasked });
-      masked.push(counts);
-      await recordMasks(db, schema, list, { masks, unmasked, counts });
-    }
     await recordFields(db, schema, list);
+    if (masks.length === 0 && unmasked.length === 0) continue;
+    const counts = await maskStored(db, schema, list, { masks, unmasked });
+    masked.push(counts);
+    await recordMasks(db, schema, list, { masks, unmasked, counts });
   }
   return { unread, masked };
 }
 
-/**
- * What files in `lists/` declare of the list, in place of what was recorded. The rest of the transaction comes before: it stores as of now what
- * the source may write otherwise.
- */
+/** What files in `lists/` declare of the list, in place of what was recorded: what has the same type as before is as old as before. */
 async function recordFields(db: Db, schema: string, list: DeclaredTable): Promise<void> {
   const own = { schema, child_table: null, parent: null };
   const fields = [list, ...list.children].flatMap(table =>
@@ -72,20 +68,17 @@ async function recordFields(db: Db, schema: string, list: DeclaredTable): Promis
       child_table: name,
       parent,
     }));
+  const tables = [list, ...list.children].map(({ name }) => name);
   const before = await db
     .deleteFrom('sluice.declared_fields')
     .where('schema', '=', schema)
-    .where(
-      'table_name',
-      'in',
-      [list, ...list.children].map(({ name }) => name),
-    )
+    .where('table_name', 'in', tables)
     .returning(['table_name', 'field', 'type', 'declared_at'])
     .execute();
-  const same = ({ table_name, field, type }: { table_name: string; field: string; type: string }) =>
+  const identity = ({ table_name, field, type }: { table_name: string; field: string; type: string }) =>
     JSON.stringify([table_name, field, type]);
-  const since = new Map(before.map(row => [same(row), row.declared_at]));
-  const rows = [...fields, ...children].map(row => ({ ...row, declared_at: since.get(same(row)) ?? NOW }));
+  const since = new Map(before.map(row => [identity(row), row.declared_at]));
+  const rows = [...fields, ...children].map(row => ({ ...row, declared_at: since.get(identity(row)) ?? NOW }));
   if (rows.length > 0) await db.insertInto('sluice.declared_fields').values(rows).execute();
 }
 

@@ -126,12 +126,12 @@ function valuesOf(table: Table, field: string): { before: RawBuilder<unknown>; a
 }
 
 /**
- * Child rows as text, in the columns that any of the earlier ones fills and that were not declared lately: another may be shown otherwise since. Without their
- * order and what they lack, as a source may show the same lines in one order now, in another then; null without any.
+ * Child rows as text, in the columns that any of the earlier ones fills and that were not declared lately: others may be written otherwise since.
+ * Without their order and what they lack, as a source may show the same lines in one order now, in another then; null without any.
  */
 function linesOf(table: Table, { name, field, columns }: ChildTable, lines: RawBuilder<unknown>): RawBuilder<unknown> {
   const earlier = sql`f.row->${field}::text`;
-  const own = sql`cast(${columns.map(({ name }) => name)} as text[])`;
+  const own = sql`cast(${columns.map(column => column.name)} as text[])`;
   const others = sql`(select array['line', '_extra'] || ${declaredLately(table, name)}
     || array(select k from jsonb_object_keys(${earlier}->0) k where k <> all(${own}))
     || array(select k from unnest(${own}) k where not exists (

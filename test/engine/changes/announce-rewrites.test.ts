@@ -8,6 +8,7 @@ import { undoRuns } from '../../../src/service/orders/undo.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { migrate } from '../../../src/warehouse/database/migrate.ts';
 import { RETENTION } from '../../../src/warehouse/ledgers/retention.ts';
+import { recogniseSource } from '../../../src/warehouse/ledgers/sources.ts';
 import { openRewrites, settleRewrites } from '../../../src/warehouse/rows/rewrites.ts';
 import { differences } from '../../support/compare.ts';
 import { MIGRATIONS, withDatabase } from '../../support/database.ts';
@@ -127,6 +128,26 @@ test('a field that is declared in another type is written otherwise by the next 
     expect((await syncAs(text))[0]).toBe('failed');
   });
   await sandbox.close();
+});
+
+test('a mask inside of lines takes the examples of their rewrite, which stays open', async () => {
+  await withSource(async ({ sandbox, database, sync }) => {
+    edit(sandbox, 120, ({ items }) => ({ items: (items as object[]).map(item => ({ ...item, qty: 99 })) }));
+    await sync();
+    const told = () => database.query('select field, rows::int, examples, ended_at from sluice.rewrites');
+    expect((await told()).rows).toMatchObject([
+      { field: 'items', examples: expect.arrayContaining([expect.anything()]) },
+    ]);
+    const { invoices } = JOBS;
+    // What is masked is looked for by source.
+    await recogniseSource(database.kysely, {
+      ...{ source: 'main', url: sandbox.url, schema: 'warehouse' },
+      ...{ currency: null, moved: false },
+    });
+    const job: Job = { ...invoices, masks: { 'items.description': { rule: 'never' } } };
+    await migrate({ database, ...MIGRATIONS, lists: declareTables([['invoices', job]]) });
+    expect((await told()).rows).toEqual([{ field: 'items', rows: 120, examples: [], ended_at: null }]);
+  });
 });
 
 test('what somebody accepted is counted anew, and is not told again', async () => {

@@ -89,7 +89,8 @@ describe('a list without a count', () => {
             // A second reading that lacks a row confirms its deletion; of one without an id, that the end is believed.
             const believed = lacked.filter(key => judged.believed || !behind.has(key)).map(Number);
             for (const id of believed.filter(each => bare || missing.has(each))) {
-              if (!lost) expect(live.map(row => row.id)).not.toContain(id);
+              // One faulty answer is enough to lose a row without an id, until the next shows it.
+              if (!bare || !lost) expect(live.map(row => row.id)).not.toContain(id);
               stored.delete(id);
               deleted++;
             }
@@ -101,7 +102,7 @@ describe('a list without a count', () => {
         }),
         { numRuns: 2000 },
       );
-      // Of rows without ids nothing is believed here but that the list is shorter.
+      // Rows without ids leave only lists that became much shorter, which few cases do.
       if (!bare) expect(deleted).toBeGreaterThan(0);
     },
   );
