@@ -5,6 +5,7 @@ import { keepCount } from '../../warehouse/ledgers/orders.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type BadRecord, quarantine, resolveQuarantine } from '../../warehouse/rows/quarantine.ts';
 import { keepAnswers, type ShownAnswer, stillStored } from '../../warehouse/rows/write/known-answers.ts';
+import type { Row } from '../../warehouse/rows/write/row.ts';
 import { holdLosses } from '../changes/hold-losses.ts';
 import { noteDrift } from '../changes/note-drift.ts';
 import { noteWindows, observeEdits, observeFields, observeSortKeys, observeUndated } from '../changes/observe-rows.ts';
@@ -106,6 +107,7 @@ async function storeSteps(
     return holdLosses(tx, effects, steps, given);
   };
   const written = await writeOrSetAside(tx, resource, steps, { rowByRow, judge });
+  const inserted = new Set(written.inserted);
   await noteDrift(tx, effects, steps, losing);
   if (resource.quarantined) await resolveQuarantine(tx, placeOf(resource), written.good);
   const [revived] = written.revived;
@@ -131,15 +133,22 @@ async function storeSteps(
     await conclude(tx, effects, step, { changed, counts });
   }
   // Row by row, a newer row of the same commit may have been written over an older one.
-  const kept = rowByRow ? [] : steps.flatMap(step => toKeep(step, written));
+  const kept = rowByRow ? [] : steps.flatMap(step => toKeep(step, written, inserted));
   await keepAnswers(tx, placeOf(resource), resource.table, kept);
 }
 
 /** The answer, if all of its rows are stored as it shows them, and it is no end that is doubted: that would be judged anew when it comes again. */
-const toKeep = ({ keep, end }: Step, { refused, unsure }: WrittenRows): ShownAnswer[] => {
+function toKeep(
+  { keep, end, rows }: Step,
+  { refused, unsure }: WrittenRows,
+  inserted: ReadonlySet<string>,
+): ShownAnswer[] {
   const isDoubted = end?.kind === 'split' || end?.kind === 'larger' || end?.kind === 'unproven';
-  return keep === undefined || isDoubted || keep.keys.some(key => refused.has(key) || unsure.has(key)) ? [] : [keep];
-};
+  if (keep === undefined || isDoubted || keep.keys.some(key => refused.has(key) || unsure.has(key))) return [];
+  const fresh = rows.filter(({ key }) => inserted.has(key));
+  const linesOf = ({ children }: Row) => Object.values(children).reduce((sum, lines) => sum + lines.length, 0);
+  return [{ ...keep, inserted: new Map(fresh.map(row => [row.key, linesOf(row)])) }];
+}
 
 /** Writes the rows to see what would change, and rolls back. Of the rest, only new sizes and splits of slices are kept. */
 async function compareSteps(

@@ -2,7 +2,14 @@
  * Normal forms of an answer's single values, as exact text. Each function returns the text, or null for an empty value (`null`; for
  * numbers, dates and time stamps also `""`; for dates and time stamps also `0000-00-00`; for time stamps also 0). It throws `BadValue` for anything else.
  */
-export class BadValue extends Error {}
+export class BadValue {
+  readonly message: string;
+
+  /** Unlike an error, it has no stack, which takes long to gather: an answer may hold thousands. */
+  constructor(message: string) {
+    this.message = message;
+  }
+}
 
 const INT8_MAX = 9223372036854775807n;
 /** Postgres' numeric takes 131072 digits before the point and 16383 after it. No business value comes near: more is an error of the source. */

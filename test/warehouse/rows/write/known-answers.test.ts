@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { declareTable } from '../../../../src/engine/records/declare-table.ts';
 import { tableIn } from '../../../../src/warehouse/rows/tables.ts';
@@ -47,6 +48,10 @@ test.each([
   ['a child row', 'delete from warehouse.invoice_items where invoice_id = 5 and line = 2'],
   ['a value of a child row', 'update warehouse.invoice_items set amount = 2 where invoice_id = 5 and line = 2'],
   ['the order of child rows', 'update warehouse.invoice_items set line = 3 where invoice_id = 5 and line = 2'],
+  [
+    'a child row put back',
+    'delete from warehouse.invoice_items where invoice_id = 5 and line = 2; insert into warehouse.invoice_items (invoice_id, line, amount) values (5, 2, 1)',
+  ],
 ])('what is stored otherwise is told from what the answer showed: %s', async (_what, change) => {
   await withDatabase(async ({ kysely, query }) => {
     await query(STORED);
@@ -58,6 +63,42 @@ test.each([
     expect(await stillStored(kysely, table, known)).toEqual([true, true]);
     await query(change);
     expect(await stillStored(kysely, table, known)).toEqual([false, true]);
+  });
+});
+
+test('of rows that its transaction inserted, an answer is kept without a look at them', async () => {
+  await withDatabase(async ({ kysely, query, transaction }) => {
+    const keep = (lines: number) =>
+      transaction(async tx => {
+        await sql.raw(STORED).execute(tx);
+        const inserted = new Map(Object.entries({ 2: 2, 3: lines }));
+        await keepAnswers(tx, PLACE, table, [{ ...answer(1, 3, ['1', '2', '3']), inserted }, answer(2, 3, ['3'])]);
+      });
+    const areStored = async () => stillStored(kysely, table, await readAnswers(kysely, PLACE, ANY));
+    await keep(2);
+    expect(await areStored()).toEqual([true, true]);
+    await query('delete from warehouse.invoice_items where invoice_id = 2 and line = 1');
+    expect(await areStored()).toEqual([false, true]);
+    // Something altered what was inserted: it is not as the answer showed it.
+    await query('truncate warehouse.invoices, warehouse.invoice_items');
+    await keep(1);
+    expect(await areStored()).toEqual([false, true]);
+  });
+});
+
+test('a column that was dropped and created anew is told from what the answers showed', async () => {
+  await withDatabase(async ({ kysely, query }) => {
+    await query(STORED);
+    const isKept = async () => {
+      await keepAnswers(kysely, PLACE, table, [answer(1, 2, ['1', '2'])]);
+      return stillStored(kysely, table, await readAnswers(kysely, PLACE, ANY));
+    };
+    for (const each of ['invoices', 'invoice_items']) {
+      expect(await isKept()).toEqual([true]);
+      await query(`alter table warehouse.${each} drop column amount cascade`);
+      await query(`alter table warehouse.${each} add column amount numeric`);
+      expect(await stillStored(kysely, table, await readAnswers(kysely, PLACE, ANY))).toEqual([false]);
+    }
   });
 });
 
