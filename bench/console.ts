@@ -83,6 +83,8 @@ function served(database: Database, name: string): ServedSource {
   };
 }
 
+const nothing = async () => undefined;
+
 async function measure(sources: readonly ServedSource[]): Promise<void> {
   const service = await openService({
     host: '127.0.0.1',
@@ -91,7 +93,10 @@ async function measure(sources: readonly ServedSource[]): Promise<void> {
     database: postgres.database,
     sources,
     openReader: async () => null,
-    fields: { types: [], last: null, read: async () => ({ fields: [], masks: [] }), add: async () => undefined },
+    editor: {
+      ...{ types: [], last: null, reserveOf: () => null, readFields: async () => ({ fields: [], masks: [] }) },
+      ...{ addField: nothing, addRule: nothing, setReserve: nothing },
+    },
     pending: async () => [],
     pulse: { stalled: () => [] },
     hide: text => text,

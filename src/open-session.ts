@@ -17,12 +17,12 @@ export function openSession(given: {
   readonly terminal: Terminal;
   readonly config: Config;
   readonly jobs: Session['jobs'];
-  readonly reloadJobs: Session['reloadJobs'];
+  readonly reload: () => Promise<Pick<Session, 'jobs'> & { readonly config: Config }>;
   readonly command: { readonly name: string; readonly source: string | undefined; readonly sendsKey: boolean };
   readonly signals: { readonly stopping: AbortSignal; readonly draining: AbortSignal };
   readonly closing: (() => Promise<void>)[];
 }): Session {
-  const { shell, home, terminal, config, jobs, reloadJobs, signals, closing } = given;
+  const { shell, home, terminal, config, jobs, reload, signals, closing } = given;
   const { name, source, sendsKey } = given.command;
   const fromHome = (path: string) => fileURLToPath(new URL(path, home));
   const settings = selectSettings(config, source);
@@ -68,7 +68,10 @@ export function openSession(given: {
     clock: systemClock,
     log,
     jobs,
-    reloadJobs,
+    async reload() {
+      const read = await reload();
+      return { jobs: read.jobs, settings: selectSettings(read.config, source) };
+    },
     schemaFile: fromHome('list.schema.json'),
     sourceWith(texts, alone) {
       const { sources } = readConfig({

@@ -42,34 +42,26 @@ export function openProgram(shell: Shell, home: URL): Program {
     action:
       (needs, work) =>
       async (...given) => {
-        const readJobs = async () => {
-          const known = await loadJobs(new URL('jobs', home));
-          return needs.lists === false
-            ? known
-            : withListFiles(
-                known,
-                readListFiles(cwd, name => known.has(name)),
-              );
-        };
-        const jobs = await readJobs();
         const command = given.at(-1) as unknown as Command;
         const { source } = command.optsWithGlobals<{ source?: string }>();
-        const config = readConfig({
-          environment: env,
-          directory: cwd,
-          needsSource: needs.source,
-          source,
-          resources: [...jobs.keys()],
-        });
-        terminal.hide(config.secrets);
-        const check = async (read: Session['jobs']) => {
-          checkMasks(config, read);
-          checkRewriteLimits(config, read);
-          await checkSchedules(config, read);
-          return read;
+        const read = async () => {
+          const known = await loadJobs(new URL('jobs', home));
+          const files = () => readListFiles(cwd, name => known.has(name));
+          const jobs = needs.lists === false ? known : withListFiles(known, files());
+          const config = readConfig({
+            environment: env,
+            directory: cwd,
+            needsSource: needs.source,
+            source,
+            resources: [...jobs.keys()],
+          });
+          terminal.hide(config.secrets);
+          checkMasks(config, jobs);
+          checkRewriteLimits(config, jobs);
+          await checkSchedules(config, jobs);
+          return { config, jobs };
         };
-        await check(jobs);
-        const reloadJobs = async () => check(await readJobs());
+        const { config, jobs } = await read();
         debugs ||= showsDebug(config.logLevel);
         drains = command.name() === 'start';
         const closing: (() => Promise<void>)[] = [];
@@ -77,7 +69,7 @@ export function openProgram(shell: Shell, home: URL): Program {
           const signals = { stopping: stopping.signal, draining: draining.signal };
           const named = { name: command.name(), source, sendsKey: needs.source };
           const session = openSession({
-            ...{ shell, home, terminal, config, jobs, reloadJobs, signals, closing },
+            ...{ shell, home, terminal, config, jobs, reload: read, signals, closing },
             command: named,
           });
           exitCode = await work(session, ...given);

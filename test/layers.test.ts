@@ -62,9 +62,12 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
   sandbox: { ours: ['leaves'], packages: ['hono', '@hono/node-server', 'zod'] },
   cli: {
     ours: [
+      'src/config/changed-file.ts',
       'src/config/config.ts',
       'src/config/list-files.ts',
       'src/config/receivers-file.ts',
+      'src/config/reserve.ts',
+      'src/config/setting-file.ts',
       'engine',
       'push',
       'source',

@@ -1,6 +1,6 @@
 import { MINUTE, SECOND } from '../clock.ts';
 import { wrongSettings } from './environment.ts';
-import { reservedOf } from './reserve.ts';
+import { reservedOf, whyTooMuch } from './reserve.ts';
 import type { ResourceSettings } from './resource-settings.ts';
 import type { SettingValues, SourceValues } from './schema.ts';
 
@@ -30,10 +30,8 @@ export function createSource(
   const timeoutMs = data.SOURCE_TIMEOUT_SECONDS * SECOND;
   const rateLimit = data.SOURCE_RATE_LIMIT;
   const reserved = reservedOf(data.SOURCE_RESERVE, { limit: rateLimit, windowMs, timeoutMs, timeZone });
-  if (reserved.most >= rateLimit)
-    throw wrongSettings([
-      `SOURCE_RESERVE leaves ${reserved.most} requests per window of source "${name}" to other programs, and its limit is ${rateLimit}: Sluice could send none; expected less.`,
-    ]);
+  const tooMuch = whyTooMuch(reserved, rateLimit);
+  if (tooMuch !== null) throw wrongSettings([`SOURCE_RESERVE of source "${name}" ${tooMuch}; expected less.`]);
   const limits = { windowMs, limit: rateLimit - reserved.least };
   const how = {
     auth: data.SOURCE_AUTH,
@@ -58,6 +56,8 @@ export function createSource(
     rateLimit,
     /** Requests per window that are left to others at a moment (epoch ms). */
     reservedAt: reserved.at,
+    /** The same as it was set, such as `30%`; null for none. */
+    reserve: data.SOURCE_RESERVE ?? null,
     ...perResource,
     /** Fields that are not stored, beside those whose names say that they hold a secret: `iban`, or `customers.phone` of one list. */
     never: data.SOURCE_NEVER,

@@ -57,7 +57,7 @@ function readEnvFile(path: string): { values: Environment; problems: string[]; i
 }
 
 /** Node's parser skips lines that it does not understand, so a misspelt line would go unnoticed. */
-function findMalformedLines(text: string): string[] {
+export function findMalformedLines(text: string): string[] {
   const withoutQuotedValues = text.replace(
     /=[^\S\n]*(["'`])(?:(?!\1)[\s\S])*\1/g,
     quoted => `=${'\n'.repeat(quoted.split('\n').length - 1)}`,

@@ -1,8 +1,8 @@
-import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf, SluiceError } from '../errors.ts';
 import { FORMS, isReceiverName, isReceiverUrl, parsePattern, RECEIVERS_FILE, type Receiver } from '../receivers.ts';
+import { replaceFile } from './changed-file.ts';
 import { readSettingsFile } from './environment.ts';
 import { isRecord, plainText } from './resource-settings.ts';
 
@@ -96,16 +96,6 @@ const wrongFile = (problem: string): SluiceError =>
     next: 'Correct the file; docs/notify.md shows one.',
   });
 
-/** Replaces the file at once, so that a service never reads half of it. Kind `failed` if it cannot be written. */
-export function writeReceivers(directory: string, receivers: readonly Receiver[]): void {
-  const path = join(directory, RECEIVERS_FILE);
-  try {
-    writeFileSync(`${path}.new`, `${JSON.stringify(receivers, null, 2)}\n`, { mode: 0o600 });
-    renameSync(`${path}.new`, path);
-  } catch (cause) {
-    throw new SluiceError('failed', `${path} cannot be written (${codeOf(cause)}).`, {
-      next: 'Nothing was changed. Run the command where the file can be written.',
-      cause,
-    });
-  }
-}
+/** Kind `failed` if the file cannot be written. */
+export const writeReceivers = (directory: string, receivers: readonly Receiver[]): void =>
+  replaceFile(join(directory, RECEIVERS_FILE), `${JSON.stringify(receivers, null, 2)}\n`, 0o600);

@@ -44,6 +44,12 @@ export interface Reserved {
   readonly at: (moment: number) => number;
 }
 
+/** Why Sluice could not work beside a reserve; null if it can. */
+export const whyTooMuch = ({ most }: Pick<Reserved, 'most'>, limit: number): string | null =>
+  most < limit
+    ? null
+    : `leaves ${most} requests per window to other programs, and the limit is ${limit}: Sluice could send none`;
+
 /** `text`: a reserve that `parseReserve` accepts; undefined: nothing is left to others. */
 export function reservedOf(
   text: string | undefined,

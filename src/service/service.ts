@@ -21,6 +21,7 @@ import { newOrderRoutes } from './console/new-order.ts';
 import { orderRoutes } from './console/orders.ts';
 import { overviewRoutes } from './console/overview.ts';
 import { recordRoutes } from './console/record-page.ts';
+import { reserveRoutes } from './console/reserve.ts';
 import { runsRoutes } from './console/runs.ts';
 import { sourceRoutes } from './console/source-page.ts';
 import { sqlRoutes } from './console/sql.ts';
@@ -94,7 +95,7 @@ export async function openService(options: ServiceOptions): Promise<Service> {
 
 /** `/orders/new` stands before `/orders/:id`. */
 const PAGES = [
-  ...[overviewRoutes, sourceRoutes, runsRoutes, newOrderRoutes, orderRoutes],
+  ...[overviewRoutes, sourceRoutes, reserveRoutes, runsRoutes, newOrderRoutes, orderRoutes],
   ...[
     dataRoutes,
     fieldRoutes,

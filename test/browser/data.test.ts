@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { FieldEditor } from '../../src/service/status/list-fields.ts';
+import type { Change, Editor } from '../../src/service/status/editor.ts';
+import { noEditor } from '../service/with-service.ts';
 import { withConsole } from './with-console.ts';
 import { lookAt, withPage } from './with-page.ts';
 
@@ -94,10 +95,16 @@ test('a month is closed, and what changes in it is compared and accepted', async
 test('fields beyond the columns, before and after one of them became a column, and one that could not', async () => {
   const field = { table: 'invoices', rows: 1948, total: 2000, file: null, unfit: 0 };
   const added = { resource: 'invoices', field: 'cost_centre', type: 'text', description: '' };
-  const fields: FieldEditor = {
+  const change: Change = {
+    page: { resource: 'invoices' },
+    doing: 'invoices.cost_centre becomes a column',
+    done: 'invoices.cost_centre is a column now.',
+    failed: 'invoices.cost_centre has got no column.',
+  };
+  const editor: Editor = {
+    ...noEditor,
     types: ['text', 'integer', 'decimal', 'date', 'timestamp'],
-    last: null,
-    read: async () => ({
+    readFields: async () => ({
       fields: [
         { ...field, field: 'project', type: 'text', examples: [], file: 'lists/invoices.json', unfit: 3 },
         {
@@ -121,12 +128,15 @@ test('fields beyond the columns, before and after one of them became a column, a
         { field: 'email', rule: 'hash' },
       ],
     }),
-    add: async asked => {
+    addField: async asked => {
       expect(asked).toEqual(added);
-      Object.assign(shown, { last: { field: added, isUnderWay: true, failure: null } });
+      Object.assign(shown, { last: { change, isUnderWay: true, failure: null } });
+    },
+    addRule: async asked => {
+      expect(asked).toEqual({ source: 'main', resource: 'invoices', field: 'notes', rule: 'hash' });
     },
   };
-  const shown = { ...fields };
+  const shown = { ...editor };
   await withConsole(
     async ({ url }) => {
       await lookAt(`${url}/fields/main?list=invoices`, 'fields');
@@ -135,14 +145,50 @@ test('fields beyond the columns, before and after one of them became a column, a
         await page.getByRole('link', { name: 'fields', exact: true }).click();
         await page.getByLabel('List').selectOption('invoices');
         await page.getByRole('button', { name: 'Show' }).click();
-        expect(await page.getByLabel('Field').inputValue()).toBe('cost_centre');
+        expect(await page.getByLabel('Field', { exact: true }).first().inputValue()).toBe('cost_centre');
+        const rule = page.locator('form', { hasText: 'Erase what is stored' });
+        await rule.getByLabel('Field').selectOption('notes');
+        await rule.getByLabel('Rule').selectOption('store a hash of it');
+        await rule.getByRole('checkbox').check();
+        await rule.getByRole('button', { name: 'Set the rule' }).click();
         await page.getByRole('button', { name: 'Add the column' }).click();
         await page.getByText('invoices.cost_centre becomes a column').waitFor();
       });
       await lookAt(`${url}/fields/main?list=invoices`, 'fields-changing');
-      Object.assign(shown, { last: { field: added, isUnderWay: false, failure: 'Another process is reading main.' } });
+      Object.assign(shown, { last: { change, isUnderWay: false, failure: 'Another process is reading main.' } });
       await lookAt(`${url}/fields/main?list=invoices`, 'fields-failed');
     },
-    { fields: shown },
+    { editor: shown },
+  );
+});
+
+test('the reserve for other programs: as it is, being changed, and one that cannot be', async () => {
+  const change: Change = {
+    page: { reserveOf: 'main' },
+    doing: 'The reserve of main becomes 30%',
+    done: 'The reserve of main is 30% now.',
+    failed: 'The reserve of main is as before.',
+  };
+  const shown: Editor = {
+    ...noEditor,
+    setReserve: async (source, reserve) => {
+      expect([source, reserve]).toEqual(['main', '30%']);
+      Object.assign(shown, { last: { change, isUnderWay: true, failure: null } });
+    },
+  };
+  await withConsole(
+    async ({ url }) => {
+      await lookAt(`${url}/reserve/main`, 'reserve');
+      await withPage(async page => {
+        await page.goto(`${url}/sources/main`);
+        await page.getByRole('link', { name: 'Leave some to other programs' }).click();
+        await page.getByLabel('Left to other programs').fill('30%');
+        await page.getByRole('button', { name: 'Set the reserve' }).click();
+        await page.getByText('The reserve of main becomes 30%').waitFor();
+      });
+      Object.assign(shown, { last: { change, isUnderWay: false, failure: 'The disk is full.' } });
+      await lookAt(`${url}/reserve/main`, 'reserve-failed');
+    },
+    { editor: shown },
   );
 });

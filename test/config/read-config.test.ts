@@ -51,7 +51,7 @@ test('a reserve is taken from the limit, and must leave some of it', () => {
     source?.reservedAt(Date.parse('2026-01-15T11:00:00Z')),
   ]).toEqual([100, 300]);
   expect(() => read({ SOURCE_RESERVE: '8-18:300', SOURCE_RATE_LIMIT: '300' })).toThrow(
-    'SOURCE_RESERVE leaves 300 requests per window of source "main" to other programs, and its limit is 300: Sluice could send none; expected less.',
+    'SOURCE_RESERVE of source "main" leaves 300 requests per window to other programs, and the limit is 300: Sluice could send none; expected less.',
   );
   expect(() => read({ SOURCE_RESERVE: '100%' })).toThrow(
     'SOURCE_RESERVE is "100%"; expected requests an hour such as 300, a percentage such as 30%, or both by hours of the day: 8-18:300,10%.',

@@ -6,16 +6,19 @@ import { createLedger } from '../../src/budget/ledger/ledger.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createLog } from '../../src/log.ts';
 import { openService, type Service, type ServiceOptions } from '../../src/service/service.ts';
-import type { FieldEditor } from '../../src/service/status/list-fields.ts';
+import type { Editor } from '../../src/service/status/editor.ts';
 import type { ServedSource } from '../../src/service/status/served-source.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 
-/** No list has more fields, and none can be changed. */
-export const noFields: FieldEditor = {
+/** No list has more fields, and nothing can be changed. */
+export const noEditor: Editor = {
   types: ['text'],
   last: null,
-  read: async () => ({ fields: [], masks: [] }),
-  add: async () => undefined,
+  readFields: async () => ({ fields: [], masks: [] }),
+  reserveOf: () => null,
+  addField: async () => undefined,
+  addRule: async () => undefined,
+  setReserve: async () => undefined,
 };
 
 export const silent = createLog({ level: 'silent' });
@@ -49,7 +52,7 @@ export async function withService(
     database,
     sources: [servedSource(database)],
     openReader: async () => null,
-    fields: noFields,
+    editor: noEditor,
     pending: async () => [],
     pulse: { stalled: () => [] },
     hide: text => text,

@@ -4,8 +4,9 @@ import { SluiceError } from '../../errors.ts';
 import { count, plural } from '../../service/format.ts';
 import { keptText, maskLines } from '../../service/status/list-fields.ts';
 import { countFilled } from '../../warehouse/reports/extra-fields.ts';
-import { changeList } from '../lists/change-list.ts';
+import { changeInstallation } from '../lists/change-installation.ts';
 import { COLUMN_TYPES, columnOf, masksOf, planDrop, planField, readFields } from '../lists/fields.ts';
+import { changeListFile } from '../lists/list-file.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated, refusePending } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
@@ -86,7 +87,8 @@ async function addField(
   refuseSource(command);
   const added = { resource, field, type, description };
   const { edit, database } = await planField(session, added, () => openMigrated(session));
-  const { file, changed } = await changeList(session, database, { resource, edit, putsBack: false });
+  const { file, ...change } = changeListFile(session, resource, edit);
+  const changed = await changeInstallation(session, database, change);
   const { table: name, column } = columnOf(resource, changed.jobs.get(resource) as Job, field);
   let filled = 0;
   for (const { schema } of session.settings.sources) filled += await countFilled(database.kysely, schema, name, column);
@@ -111,7 +113,8 @@ async function dropField(
   refuseSource(command);
   const edit = planDrop(session, resource, field);
   const database = await openMigrated(session);
-  const { file } = await changeList(session, database, { resource, edit, putsBack: true });
+  const { file, ...change } = changeListFile(session, resource, edit);
+  await changeInstallation(session, database, change, { putsBack: true });
   const { table: name, column } = columnOf(resource, jobs.get(resource) as Job, field);
   terminal.show({ resource, field, table: name, file }, () =>
     [`${name}.${column} is no longer a column; its values are in _extra.`, `  written: ${file}`].join('\n'),

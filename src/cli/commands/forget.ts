@@ -8,6 +8,7 @@ import { PUSH_TARGETS } from '../../push/targets.ts';
 import { count, listed, plural } from '../../service/format.ts';
 import { isObject } from '../../source/answers/json.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
+import { forgetStatistics } from '../../warehouse/database/forget-statistics.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
 import {
   type Counts,
@@ -175,6 +176,7 @@ async function eraseAll(tx: Transaction, { session, place, job, table, key }: Er
   const all = [...marks.contacts, ...marks.names];
   for (const [named, rows] of Object.entries(await eraseMentions(tx, place, { keyField: job.key, key, marks: all })))
     counts[named] = (counts[named] ?? 0) + rows;
+  await forgetStatistics(tx, table.schema, table);
   return counts;
 }
 

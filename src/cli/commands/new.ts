@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { withChangedFile } from '../../config/changed-file.ts';
 import { isListName, isPath } from '../../config/list-files.ts';
 import { isSecretName, plainName } from '../../engine/records/secret-names.ts';
 import { capitalized, isKind, SluiceError } from '../../errors.ts';
-import { withListFile } from '../lists/list-file.ts';
+import { changeListFile } from '../lists/list-file.ts';
 import { sampleFields } from '../lists/sample-fields.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
@@ -40,15 +41,8 @@ async function begin(session: Session, path: string): Promise<0> {
     path,
     fields.filter(field => !isDropped(field.name)),
   );
-  const file = await withListFile(
-    session,
-    name,
-    () => declared,
-    async written => {
-      await session.reloadJobs();
-      return written;
-    },
-  );
+  const { file, ...change } = changeListFile(session, name, () => declared);
+  await withChangedFile(change, () => session.reload());
   const kept = [...nested, ...odd].filter(field => !isDropped(field));
   const never = fields.map(field => field.name).filter(isDropped);
   const types = Object.entries(declared.fields).map(([field, { type }]) => ({ name: field, type }));

@@ -12,8 +12,9 @@ import { deliverChanges } from '../../service/notify/deliver-changes.ts';
 import { nextTickOf, startSchedule } from '../../service/schedule/schedule.ts';
 import { startWakeUps } from '../../service/schedule/wake-ups.ts';
 import { openService } from '../../service/service.ts';
+import type { ServedSource } from '../../service/status/served-source.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { createFieldEditor, type ServiceFields } from '../lists/field-editor.ts';
+import { createEditor, type ServiceEditor } from '../lists/editor.ts';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
 import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
@@ -72,22 +73,17 @@ async function start(session: Session, drain: AbortController, of: { isPart: boo
   // The list is closed even if a later part fails to start: an open connection would keep the process alive.
   try {
     closing.push(keepEmbedded(session, database, drain), watchEventLoop(session));
-    const fields = createFieldEditor(session, database, of);
-    const pulse = await serveBeside(session, database, { sources, fields }, closing);
+    const editor = createEditor(session, database, of);
+    const pulse = await serveBeside(session, database, editor, closing);
     const resources = [...jobs.keys()];
     const facts = { sources: sources.map(({ name }) => name), resources, readings: atOnce, database: database.place };
     log.info(facts, 'sluice is running');
     const memories = new Map(sources.map(({ name }) => [name, newMemory()]));
     while (!draining.aborted) {
-      await withAnySignal([draining, fields.asked], ({ signal }) =>
-        readOnSchedule({ ...session, jobs: fields.jobs, draining: signal }, database, {
-          sources,
-          atOnce,
-          pulse,
-          memories,
-        }),
+      await withAnySignal([draining, editor.asked], ({ signal }) =>
+        readOnSchedule({ ...editor.session, draining: signal }, database, { atOnce, pulse, memories }),
       );
-      if (!draining.aborted) await fields.carryOut();
+      if (!draining.aborted) await editor.carryOut();
     }
   } finally {
     for (const close of closing.reverse()) await close();
@@ -98,19 +94,15 @@ async function start(session: Session, drain: AbortController, of: { isPart: boo
 }
 
 interface Read {
-  readonly sources: readonly OpenSource[];
   readonly atOnce: number;
   readonly pulse: Pulse;
   readonly memories: ReadonlyMap<string, AgendaMemory>;
 }
 
 /** Reads the sources by their schedules, until the service drains and what it reads then has ended. */
-async function readOnSchedule(
-  session: Session,
-  database: Database,
-  { sources, atOnce, pulse, memories }: Read,
-): Promise<void> {
-  const { jobs, clock, log, draining } = session;
+async function readOnSchedule(session: Session, database: Database, { atOnce, pulse, memories }: Read): Promise<void> {
+  const { settings, jobs, clock, log, draining } = session;
+  const sources = settings.sources.filter(isOpen);
   const stopping = stopAfterDraining(session);
   const schedule = await startSchedule({
     planned: sources.flatMap(source => plannedOf(source, jobs)),
@@ -148,19 +140,15 @@ const SPARE_MS = 10 * MINUTE;
 async function serveBeside(
   session: Session,
   database: Database,
-  { sources, fields }: { readonly sources: readonly OpenSource[]; readonly fields: ServiceFields },
+  editor: ServiceEditor,
   closing: (() => Promise<void>)[],
 ): Promise<Pulse> {
-  const { settings, jobs, clock, log, terminal } = session;
+  const { settings, clock, log, terminal } = session;
+  const sources = settings.sources.filter(isOpen);
   // A source may ask for a wait of a whole window before the next attempt.
   const longestMs = Math.max(0, ...sources.map(({ settings }) => settings.windowMs + ATTEMPTS * settings.timeoutMs));
   const pulse = createPulse(longestMs + SPARE_MS);
-  const served = sources.map(source => {
-    const ledger = openLedger(database, source);
-    const nextTickAt = nextTickOf(plannedOf(source, jobs));
-    const watched = { ...watchedSource(source, jobs), usage: () => ledger.usage(), nextTickAt };
-    return Object.defineProperty(watched, 'jobs', { get: () => fields.jobs, enumerable: true });
-  });
+  const served = sources.map(({ name }) => serve(editor, database, name));
   const { alertWebhookUrl: alertUrl, alertAllowsPrivate, freshnessLimitMs, host, port, token } = settings;
   const openReader = readerOf(session);
   const readReceivers = () => hiddenReceivers(session);
@@ -172,9 +160,9 @@ async function serveBeside(
   const service = await openService({
     ...common,
     ...{ host, port, token },
-    ...{ openReader, fields },
+    ...{ openReader, editor },
     pending: () =>
-      listPending({ ...session, jobs: fields.jobs }, database, {
+      listPending(editor.session, database, {
         sources: sources.slice(probes++ % sources.length).slice(0, 1),
       }),
     pulse,
@@ -185,6 +173,25 @@ async function serveBeside(
   closing.push(runBeside(over => deliverChanges({ ...common, openReader, readReceivers }, over)));
   log.info({ url: service.url }, 'console');
   return pulse;
+}
+
+/** A source as it is shown: with what is declared now. */
+function serve(editor: Pick<ServiceEditor, 'session'>, database: Database, name: string): ServedSource {
+  let of: Session | null = null;
+  let shown: ServedSource;
+  const now = (): ServedSource => {
+    const { session } = editor;
+    if (session === of) return shown;
+    of = session;
+    const source = session.settings.sources.filter(isOpen).find(each => each.name === name) as OpenSource;
+    const ledger = openLedger(database, source);
+    const nextTickAt = nextTickOf(plannedOf(source, session.jobs));
+    shown = { ...watchedSource(source, session.jobs), usage: () => ledger.usage(), nextTickAt };
+    return shown;
+  };
+  const fields = Object.keys(now()) as (keyof ServedSource)[];
+  const getters = fields.map(field => [field, { get: () => now()[field], enumerable: true }]);
+  return Object.defineProperties({}, Object.fromEntries(getters)) as ServedSource;
 }
 
 /** Opened when it is first asked for; closed with the session. */

@@ -46,8 +46,8 @@ export interface Session {
   readonly log: Log;
   /** By resource, in alphabetical order. */
   readonly jobs: ReadonlyMap<string, Job>;
-  /** The same from the files as they are now. Kind `configuration` for a wrong one. */
-  reloadJobs(): Promise<Session['jobs']>;
+  /** Settings and jobs from the files as they are now. Kind `configuration` for a wrong one. */
+  reload(): Promise<Pick<Session, 'settings' | 'jobs'>>;
   /** The JSON schema of the files in `lists/`; it may be absent. */
   readonly schemaFile: string;
   /**
@@ -93,17 +93,35 @@ export function selectSettings(given: Omit<Settings, 'single'>, named: string | 
     const near = didYouMean(named ?? '', known);
     throw new SluiceError('usage', `Unknown source "${named}"${near}.`, { next: `Sources: ${names}.` });
   }
-  return {
-    ...given,
-    sources,
-    get single() {
+  const settings: Omit<Settings, 'single'> = { ...given, sources };
+  // Not enumerable: a copy must not read it.
+  return Object.defineProperty(settings, 'single', {
+    get(): SourceConfig {
       const [source] = sources;
       if (source && sources.length === 1) return source;
       throw new SluiceError('usage', 'This command works on one source, and there are several.', {
         next: `Name one with --source: ${names}.`,
       });
     },
-  };
+  }) as Settings;
+}
+
+/** The session with the lists, the rules and the reserves that were read since. The rest of the settings is that of its begin. */
+export function followed(session: Session, { settings, jobs }: Pick<Session, 'settings' | 'jobs'>): Session {
+  const sources = session.settings.sources.map((source): SourceConfig => {
+    const now = settings.sources.find(({ name }) => name === source.name) ?? source;
+    const { never, hash, reserve, reservedAt, limit } = now;
+    return {
+      ...source,
+      never,
+      hash,
+      reserve,
+      reservedAt,
+      limit,
+      settings: source.settings && { ...source.settings, limit },
+    };
+  });
+  return { ...session, jobs, settings: selectSettings({ ...session.settings, sources }, undefined) };
 }
 
 /** The login that may only read. Says so where queries run with all rights of DATABASE_URL. */

@@ -15,7 +15,7 @@ import { count, plural, sumsText, valueText } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { closeMonth } from '../orders/close-month.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
+import { type ConsoleParts, nowIn, refusalText, sourceNamed } from './console-parts.ts';
 import { ago, card, documentOf, facts, type Now, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
@@ -61,10 +61,9 @@ async function monthsPage(
     closed.push(monthCard(parts, source, { ...seal, changed }, restated, now));
   }
   const month = refused?.month ?? monthBefore(dayIn(now.at, source.timeZone), 1);
-  const why = refused && [refused.trouble.message, refused.trouble.next].filter(Boolean).join(' ');
   const form = html`<p class="soft">Keeps the rows of a month as they are now, with sums and a digest. Later changes to it are shown here, and as an incident.</p>
 <form method="post" action="/months/${encodeURIComponent(source.name)}" class="fields"><label class="field"><span>Month</span><input type="month" name="month" value="${month}" required></label><button>Close</button></form>
-${why === null ? '' : html`<p class="bad after" role="alert">${why}</p>`}`;
+${refused === null ? '' : refusalText(parts, refused.trouble)}`;
   const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name}</p><h1>Closed months</h1>
 ${card('Close a month', form)}
 ${closed}`;

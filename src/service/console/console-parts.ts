@@ -1,9 +1,11 @@
-import { explain } from '../../errors.ts';
+import { html } from 'hono/html';
+import { explain, type SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { listRuns, type PastRun } from '../../warehouse/reports/run-history.ts';
-import type { FieldEditor } from '../status/list-fields.ts';
+import type { Html } from '../html-document.ts';
+import type { Change, Editor } from '../status/editor.ts';
 import type { RowCounts, ServedSource } from '../status/served-source.ts';
 import {
   type FullState,
@@ -20,7 +22,7 @@ export interface ConsoleParts {
   readonly sources: readonly ServedSource[];
   /** The warehouse as the login that may only read; null where there is none. */
   openReader(): Promise<Database | null>;
-  readonly fields: FieldEditor;
+  readonly editor: Editor;
   /** Browsers have to log in. */
   readonly isGuarded: boolean;
   /** Shared with the metrics, so that a table is counted once. */
@@ -84,6 +86,24 @@ export const nowIn = async ({ database }: Pick<ConsoleParts, 'database'>, source
   at: await databaseNow(database),
   timeZone: source?.timeZone ?? 'UTC',
 });
+
+/** Why nothing came of a form. */
+export const refusalText = ({ hide }: Pick<ConsoleParts, 'hide'>, { message, next }: SluiceError): Html =>
+  html`<p class="bad after" role="alert">${hide([message, next].filter(Boolean).join(' '))}</p>`;
+
+/** What became of the last change of the installation; empty where `isHere` says that another page tells of it. */
+export function changeText(
+  { editor: { last }, hide }: ConsoleParts,
+  isHere: (page: Change['page']) => boolean = () => true,
+): Html | string {
+  if (last === null || !isHere(last.change.page)) return '';
+  const { doing, done, failed } = last.change;
+  if (last.isUnderWay)
+    return html`<p class="after" role="status">${doing} once the readings in progress have ended. This page then shows it.</p>`;
+  return last.failure === null
+    ? html`<p class="after" role="status">${done}</p>`
+    : html`<p class="bad after" role="alert">${failed} ${hide(last.failure)}</p>`;
+}
 
 /** Whether a part of an address can be the id of a run or an order. */
 export const isId = (text: string): boolean => /^\d{1,18}$/.test(text);

@@ -1,12 +1,14 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { isKind, type SluiceError } from '../../errors.ts';
+import { fieldPaths, type Job } from '../../engine/job.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import { formFields } from '../access/form-guard.ts';
 import { count } from '../format.ts';
 import type { Html } from '../html-document.ts';
-import { keptText, type ListField, maskLines, type NewField } from '../status/list-fields.ts';
+import type { NewRule } from '../status/editor.ts';
+import { keptText, type ListField, type ListFields, maskLines, type NewField } from '../status/list-fields.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
+import { type ConsoleParts, changeText, nowIn, refusalText, sourceNamed, withoutSecrets } from './console-parts.ts';
 import { card, choice, documentOf, table } from './elements.ts';
 
 /** Which fields does a list have beyond the columns, and which of them are to be columns? */
@@ -17,18 +19,31 @@ export const fieldRoutes = (parts: ConsoleParts): Hono =>
       return place === null ? next() : c.html(await fieldsPage(parts, place));
     })
     .post('/fields/:source', async (c, next) => {
-      const { list, field = '', type = '', description = '' } = await formFields(c);
+      const { list, field = '', type = '', description = '', rule, erase } = await formFields(c);
       const place = placeIn(parts, c.req.param('source'), list);
       if (place === null) return next();
       const added = { resource: place.resource, field, type, description };
       try {
-        await parts.fields.add(added);
+        if (rule === undefined) await parts.editor.addField(added);
+        else await addRule(parts, place, { field, rule, erase });
         return c.redirect(pathOf(place), 303);
       } catch (error) {
         if (!isKind(error, 'usage', 'configuration', 'failed')) throw error;
         return c.html(await fieldsPage(parts, place, { added, error }), 409);
       }
     });
+
+function addRule(
+  { editor }: ConsoleParts,
+  { source, resource }: Place,
+  { field, rule, erase }: { readonly field: string; readonly rule: string; readonly erase: string | undefined },
+): Promise<void> {
+  if (erase !== 'yes')
+    throw new SluiceError('usage', `What is stored of ${resource}.${field} would be erased.`, {
+      next: 'Tick the box if it may be.',
+    });
+  return editor.addRule({ source: source.name, resource, field, rule: rule === 'hash' ? 'hash' : 'never' });
+}
 
 interface Place {
   readonly source: ServedSource;
@@ -51,20 +66,31 @@ interface Refused {
   readonly error: SluiceError;
 }
 
+const RULES: Readonly<Record<NewRule['rule'], string>> = { never: 'never store it', hash: 'store a hash of it' };
+
 async function fieldsPage(parts: ConsoleParts, place: Place, refused: Refused | null = null): Promise<Html> {
   const { source, resource } = place;
   const now = await nowIn(parts, source);
-  const isUnderWay = parts.fields.last?.isUnderWay === true;
+  const isUnderWay = parts.editor.last?.isUnderWay === true;
+  const refusal = refused === null ? '' : refusalText(parts, refused.error);
   const chooser = html`<form class="row filter" method="get" action="/fields/${encodeURIComponent(source.name)}">${choice('list', 'List', [...source.jobs.keys()], resource)}<button>Show</button></form>`;
   const main = html`<p class="crumb"><a href="/data?${new URLSearchParams({ source: source.name }).toString()}">Data</a> / ${source.name}</p><h1>Fields</h1>
-${isUnderWay ? card('Fields', [chooser, lastText(parts, refused)]) : await cards(parts, place, chooser, refused)}`;
+${isUnderWay ? card('Fields', [chooser, refusal, changeText(parts)]) : await cards(parts, place, { chooser, refusal, refused })}`;
   // Each look reads the whole table.
   return documentOf({ title: 'Fields', section: '/data', ...now, main, isStill: !isUnderWay });
 }
 
-async function cards(parts: ConsoleParts, place: Place, chooser: Html, refused: Refused | null): Promise<Html> {
+async function cards(
+  parts: ConsoleParts,
+  place: Place,
+  {
+    chooser,
+    refusal,
+    refused,
+  }: { readonly chooser: Html; readonly refusal: Html | string; readonly refused: Refused | null },
+): Promise<Html> {
   const { source, resource } = place;
-  const { fields, masks } = withoutSecrets(parts, await parts.fields.read(source.name, resource));
+  const { fields, masks } = withoutSecrets(parts, await parts.editor.readFields(source.name, resource));
   const list =
     fields.length === 0
       ? html`<p class="soft">The source sends no fields of ${resource} beyond the columns.</p>`
@@ -81,13 +107,28 @@ async function cards(parts: ConsoleParts, place: Place, chooser: Html, refused: 
             keptText(each),
           ]),
         });
+  return html`${card(`Fields of ${resource} beyond the columns`, [chooser, list, refusal, changeText(parts, page => 'resource' in page && page.resource === resource)])}
+${addCard(parts, place, fields, refused)}
+${ruleCard(place, { fields, masks })}`;
+}
+
+/** What is not stored as it comes, and a form that adds to it. */
+function ruleCard({ source, resource }: Place, { fields, masks }: ListFields): Html {
+  const known = fieldPaths(source.jobs.get(resource) as Job);
+  const open = new Set([...known, ...fields.map(({ field }) => field)]);
+  for (const { field } of masks) open.delete(field);
   const stored =
     masks.length === 0
-      ? html`<p class="soft">All fields of ${resource} are stored as they come. The setting SOURCE_NEVER leaves fields out, and SOURCE_HASH stores hashes of them.</p>`
-      : html`<p>${maskLines(masks).join(' ')}</p><p class="soft">Set by SOURCE_NEVER and SOURCE_HASH.</p>`;
-  return html`${card(`Fields of ${resource} beyond the columns`, [chooser, list])}
-${addCard(parts, place, fields, refused)}
-${card('What is not stored', stored)}`;
+      ? html`<p>All fields of ${resource} are stored as they come.</p>`
+      : html`<p>${maskLines(masks).join(' ')}</p><p class="soft">To take a field out: change SOURCE_NEVER or SOURCE_HASH, and start the service again.</p>`;
+  return card('What is not stored', [
+    stored,
+    html`<form method="post" action="/fields/${encodeURIComponent(source.name)}" class="fields after"><input type="hidden" name="list" value="${resource}">
+${choice('field', 'Field', [...open], '')}
+${choice('rule', 'Rule', Object.keys(RULES), 'never', '', rule => RULES[rule as NewRule['rule']])}
+<label class="tick"><input type="checkbox" name="erase" value="yes" required> Erase what is stored of it; nothing brings it back</label>
+<button>Set the rule</button></form>`,
+  ]);
 }
 
 function addCard(
@@ -98,8 +139,7 @@ function addCard(
 ): Html | string {
   const { source, resource } = place;
   const open = fields.filter(({ file, type }) => file === null && type !== null);
-  const told = lastText(parts, refused, resource);
-  if (open.length === 0) return told === '' ? '' : card('Columns', told);
+  if (open.length === 0) return '';
   const chosen = refused?.added ?? { field: open[0]?.field ?? '', type: open[0]?.type ?? 'text', description: '' };
   return card('Give a field a column', [
     html`<p class="soft">The column is filled from what is stored, without a request, and declared in <code>lists/${resource}.json</code>. The service reads nothing meanwhile. To take it back: <code>sluice fields drop</code>.</p>
@@ -110,27 +150,8 @@ ${choice(
   open.map(each => each.field),
   chosen.field,
 )}
-${choice('type', 'Type', parts.fields.types, chosen.type)}
+${choice('type', 'Type', parts.editor.types, chosen.type)}
 <label class="field"><span>Description (optional)</span><input type="text" name="description" maxlength="500" value="${chosen.description}"></label>
 <button>Add the column</button></form>`,
-    told,
   ]);
-}
-
-/** Why a field was refused, and what became of the last one; with `resource`, of one of that list. */
-function lastText(
-  { fields: { last }, hide }: ConsoleParts,
-  refused: Refused | null,
-  resource: string | undefined = last?.field.resource,
-): Html | string {
-  const why = refused && [refused.error.message, refused.error.next].filter(Boolean).join(' ');
-  const refusal = why === null ? '' : html`<p class="bad after" role="alert">${hide(why)}</p>`;
-  if (last === null || last.field.resource !== resource) return refusal;
-  const name = `${last.field.resource}.${last.field.field}`;
-  const told = last.isUnderWay
-    ? html`<p class="after" role="status">${name} becomes a column once the readings in progress have ended. This page then shows it.</p>`
-    : last.failure === null
-      ? html`<p class="after" role="status">${name} is a column now.</p>`
-      : html`<p class="bad after" role="alert">${name} has got no column. ${hide(last.failure)}</p>`;
-  return html`${refusal}${told}`;
 }

@@ -51,7 +51,7 @@ ${card('What it asks next', agendaSection(detail), agendaNote(detail.agenda))}
 </div>
 <div class="col">
 ${card('Requests of the last 24 hours', requestsChart(detail, now.timeZone))}
-${card('Requests of this window', source.usage ? [usageSection(source.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`)}
+${card('Requests of this window', source.usage ? [usageSection(source.usage, now), spendingTable(source)] : html`<p class="soft">Its address or key is not set.</p>`, html`<a href="/reserve/${encodeURIComponent(source.name)}">Leave some to other programs</a>`)}
 ${card('Runs in progress', source.runs.length > 0 ? table({ caption: 'Runs in progress', ...runTable(source, now.timeZone) }) : html`<p class="soft">None.</p>`)}
 ${card('Orders', orderSection(source, now))}
 ${card('What this source was found to do', profileSection(detail.profile))}

@@ -34,19 +34,6 @@ export interface NewField {
   readonly description: string;
 }
 
-/** How the console shows the fields of lists, and gives them columns. */
-export interface FieldEditor {
-  readonly types: readonly string[];
-  read(source: string, resource: string): Promise<ListFields>;
-  /**
-   * Checks a field, and lets the service give it a column once its readings have ended. Kinds `usage` and `configuration` for one that cannot be,
-   * `failed` where this service may not, or not now.
-   */
-  add(field: NewField): Promise<void>;
-  /** The field that gets a column now, or that got one last; why it did not. */
-  readonly last: { readonly field: NewField; readonly isUnderWay: boolean; readonly failure: string | null } | null;
-}
-
 /** `Never stored: phone.` */
 export function maskLines(masks: readonly MaskedField[]): string[] {
   const named = (rule: MaskedField['rule']) =>

@@ -3,6 +3,7 @@ import { SluiceError } from '../../errors.ts';
 import type { Db } from './database.ts';
 import type { Declared, DeclaredMask, DeclaredTable } from './declared-table.ts';
 import { forgetExamples } from './forget-list.ts';
+import { forgetStatistics } from './forget-statistics.ts';
 import { forgetFields } from './put-back.ts';
 
 /** Rows erased or hashed, by table. */
@@ -75,12 +76,7 @@ export async function maskStored(
     list,
     applied.map(({ field }) => field),
   );
-  // The planner keeps values of columns as examples: pg_stats.
-  for (const name of new Set([
-    ...[list, ...list.children].map(each => `${schema}.${each.name}`),
-    ...Object.keys(counts),
-  ]))
-    await sql`analyze ${sql.table(name)}`.execute(db);
+  await forgetStatistics(db, schema, list);
   return counts;
 }
 

@@ -91,6 +91,12 @@ export async function watchRewrites(
        from public.replaced p where p.resource = $1 and p.id > $2 and p.field <> all ($4) group by p.field`,
       [resource, begun[0]?.last, begun[0]?.at, notWatched],
     );
+    // A process whose columns were dropped while it read cannot compare them: it fails, and the next run announces.
+    const { rows: last } = await database.query<{ reason: string | null }>(
+      'select reason from sluice.runs where resource = $1 order by id desc limit 1',
+      [resource],
+    );
+    if (plan.declares && last[0]?.reason?.includes('(42703)')) return;
     for (const { field, replaced, announced } of rows) {
       const stored = Math.max(before.get(field) ?? 0, after.get(field) ?? 0);
       if (announced || replaced <= Math.max(MUST_ANNOUNCE.rows, stored * MUST_ANNOUNCE.share)) continue;

@@ -38,12 +38,12 @@ export async function recordDeletions(database: Database, now = 'sluice.now()'):
   await database.query(`create or replace function public.record_lost_history() returns trigger language plpgsql as $$ declare
       is_back boolean;
     begin
-      -- Fields move between columns and _extra, and masks fall on all versions.
+      -- Fields move between columns and _extra, and masks fall on all versions. A column that was declared since is empty.
       if current_setting('application_name') = 'sluice migrate' then return null; end if;
       -- A clock that was put back moves times only.
       if tg_op = 'UPDATE' and new.ended_by = old.ended_by and new.key = old.key and new.row = old.row then return null; end if;
       execute format('select exists (select from warehouse.%I t where coalesce(to_jsonb(t)->>''_key'', to_jsonb(t)->>''id'', to_jsonb(t)->>''period'') = $1
-        and $2 @> to_jsonb(t) - ''{_hash,_synced_at,_read_at}''::text[])', old.resource) into is_back using old.key, old.row;
+        and jsonb_strip_nulls($2) @> jsonb_strip_nulls(to_jsonb(t) - ''{_hash,_synced_at,_read_at}''::text[]))', old.resource) into is_back using old.key, old.row;
       if not is_back then insert into public.lost_history values (old.resource, old.key, old.row); end if;
       return null;
     end $$`);

@@ -1,39 +1,32 @@
+import { type FileChange, withChangedFile } from '../../config/changed-file.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { acquireSourceLock } from '../../warehouse/database/source-lock.ts';
 import { applyMigrations, migrateSchemas } from '../run/pending-migrations.ts';
-import type { Session } from '../session/session.ts';
+import { followed, type Session } from '../session/session.ts';
 import { isServiceRunning, underLock } from '../session/source-settings.ts';
-import { type Content, withListFile } from './list-file.ts';
 
 /**
- * Changes the file of a list and migrates the tables of all sources, while nobody reads them: a service goes on with the lists that it was
- * started with. Returns the file, and the session with the changed list. Where nothing could be migrated, the file is as it was. `putsBack`: a
+ * Changes a file that declares lists, rules or the reserve, and migrates the tables of all sources, while nobody reads them: a service goes on
+ * with what it was started with. Returns the session as the files are now. Where nothing could be migrated, the file is as it was. `putsBack`: a
  * field is declared no more.
  */
-export async function changeList(
+export async function changeInstallation(
   session: Session,
   database: Database,
-  {
-    resource,
-    edit,
-    putsBack,
-  }: {
-    readonly resource: string;
-    readonly edit: (content: Content) => Content;
-    readonly putsBack: boolean;
-  },
-): Promise<{ readonly file: string; readonly changed: Session }> {
+  change: FileChange,
+  { putsBack = false }: { readonly putsBack?: boolean } = {},
+): Promise<Session> {
   const { sources } = session.settings;
   return underLocks(session, database, sources, () =>
-    withListFile(session, resource, edit, async (file, commit) => {
-      const changed: Session = { ...session, jobs: await session.reloadJobs() };
+    withChangedFile(change, async commit => {
+      const changed = followed(session, await session.reload());
       for (const { schema } of sources) {
         await migrateSchemas(changed, database, { schemas: [schema], putsBack });
         commit();
       }
       await applyMigrations(changed, database);
-      return { file, changed };
+      return changed;
     }),
   );
 }

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { isDeepStrictEqual, parseEnv } from 'node:util';
+import { SluiceError } from '../errors.ts';
+import type { FileChange } from './changed-file.ts';
+import { type Environment, findMalformedLines, readEnvironment, readSettingsFile } from './environment.ts';
+import { readSourcesFile } from './sources-file.ts';
+
+/** Settings of one source that a service changes while it runs. */
+export type ChangedSetting = 'SOURCE_NEVER' | 'SOURCE_HASH' | 'SOURCE_RESERVE';
+
+/**
+ * How another value of a setting is written: into the entry of its source in the sources file, else into `.env`. Kind `failed` where it comes
+ * from the environment, which no program can change for the next start.
+ */
+export function changeSetting({
+  environment,
+  directory,
+  source,
+  setting,
+  value,
+}: {
+  readonly environment: Environment;
+  readonly directory: string;
+  readonly source: string;
+  readonly setting: ChangedSetting;
+  readonly value: string;
+}): FileChange {
+  const { file, texts, originOf } = readEnvironment(environment, directory);
+  const refuse = (message: string) => {
+    throw new SluiceError('failed', message, { next: `Set ${setting} there, and start the service again.` });
+  };
+  const sources = readSourcesFile(directory, texts.SOURCES_FILE);
+  if (sources === null && originOf(setting) === 'environment')
+    refuse(`${setting} comes from the environment of the service.`);
+  if (sources === null && !existsSync(file)) refuse('The settings come from the environment of the service.');
+  const path = sources?.path ?? file;
+  const before = readSettingsFile(path).text;
+  const after = sources ? withField(before, source, setting, value) : withVariable(before, setting, value);
+  if (after === null) refuse(`${path} could not be changed without changing more.`);
+  return { path, before, after: after as string };
+}
+
+/** The text of a sources file with another value in the entry of a source. */
+function withField(text: string, source: string, setting: ChangedSetting, value: string): string {
+  const entries = JSON.parse(text) as Record<string, unknown>[];
+  const field = setting.slice('SOURCE_'.length).toLowerCase();
+  const given = setting === 'SOURCE_RESERVE' ? value : value.split(',');
+  const changed = entries.map(entry => (entry.name === source ? { ...entry, [field]: given } : entry));
+  return `${JSON.stringify(changed, null, 2)}\n`;
+}
+
+/** The text of a `.env` file with another value of one variable; null if that cannot be had. */
+export function withVariable(text: string, name: string, value: string): string | null {
+  const lines = text.split('\n');
+  // The last line of a name holds.
+  const at = lines.findLastIndex(line => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1] === name);
+  const line = `${name}=${value}`;
+  if (at >= 0) lines[at] = lines[at]?.endsWith('\r') ? `${line}\r` : line;
+  else lines.splice(lines.at(-1) === '' ? -1 : lines.length, 0, line, ...(lines.at(-1) === '' ? [] : ['']));
+  const changed = lines.join('\n');
+  // A line may stand inside of a quoted value, or be the first of one.
+  const isOnly = isDeepStrictEqual({ ...parseEnv(changed) }, { ...parseEnv(text), [name]: value });
+  return isOnly && findMalformedLines(changed).length <= findMalformedLines(text).length ? changed : null;
+}
