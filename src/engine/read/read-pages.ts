@@ -1,5 +1,6 @@
 import { stampMs } from '../../clock.ts';
 import { MAX_PAGES } from '../../source/paging/page-count.ts';
+import { lastByCount } from '../../source/paging/pager.ts';
 import {
   endPass,
   isAtStart,
@@ -227,8 +228,9 @@ const isTooLong = (outcome: ReadingOutcome | null): boolean =>
 
 /** What the page is to rows without an id. */
 function pageOfPass(plan: PageReading, before: Reading, { reading, taken }: ReadPage, end: End | null): PageOfPass {
-  const { pass, totalPages } = taken.pager;
-  const isOpen = isAtStart(before) && totalPages === null;
+  const { pass } = taken.pager;
+  // Of more pages, the list is read once more.
+  const isOpen = isAtStart(before) && (lastByCount(taken.pager) ?? 1) <= 1;
   return {
     alone: pass > 1 || plan.cut ? 'sure' : isOpen ? 'open' : 'first pass',
     // A pass that starts over counts equal rows from the start.

@@ -145,7 +145,8 @@ export const startPass = (pager: Pager): Pager => ({
   goesBehind: false,
 });
 
-const lastByCount = ({ totalPages, goesBehind }: Pager): number | null =>
+/** Without the page behind it. */
+export const lastByCount = ({ totalPages, goesBehind }: Pick<Pager, 'totalPages' | 'goesBehind'>): number | null =>
   totalPages !== null && goesBehind ? totalPages - 1 : totalPages;
 
 /** The pages to ask for now, side by side if there are several; none where all were read. */

@@ -4,6 +4,7 @@ import {
   type ListPage,
   type PageContext,
   type Pager,
+  lastByCount,
   type PagerRules,
   pagesToAsk,
   startPager,
@@ -97,9 +98,10 @@ export function startReading(
   rules: PagerRules & { readonly limit: number },
   stored?: Position & { readonly keys: readonly string[] },
 ): Reading {
-  // Which of equal rows was which is known only as long as every page is: such a reading goes on only where a count ends it.
+  // Which of equal rows was which is known only as long as every page is: such a reading goes on only where two passes have to agree.
   const lacksIds = stored?.keys.some(isContentKey) ?? false;
-  if (!stored || (lacksIds && stored.totalPages === null)) {
+  const goesBehind = stored !== undefined && stored.totalRecords !== null && stored.keys.length >= stored.totalRecords;
+  if (!stored || (lacksIds && (lastByCount({ ...stored, goesBehind }) ?? 1) <= 1)) {
     const pager = startPager(rules);
     return {
       pager,
@@ -122,7 +124,7 @@ export function startReading(
     pager: startPager(rules, {
       ...{ page, totalPages, totalRecords, steady, seen },
       pass: stored.before === null ? 1 : 2,
-      goesBehind: totalRecords !== null && seen.size >= totalRecords,
+      goesBehind,
     }),
     limit,
     before,

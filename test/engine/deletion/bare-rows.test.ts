@@ -124,3 +124,33 @@ test('of equal rows that only the unfiltered list shows, those stay that are sti
     expect(await there()).toEqual(drafts.map(id => `XX${id}`).sort());
   });
 });
+
+test('an unknown field of a row is stored as it is now, though the list fills its page and is read behind its end', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    let project = '';
+    const sandbox = await openSandbox({
+      size: { customers: 5, invoices: 5, transactions: 5 },
+      rateLimit: 0,
+      clock,
+      variants: { 'other-ids': 'no' },
+      addFields: (_list, row, rendered) => ({
+        ...rendered,
+        project: (row as { id: number }).id === 3 ? project : null,
+      }),
+    });
+    const pageSize = [...sandbox.rows('users')].length;
+    const engine = await openEngine(database, sandbox, { clock, limit: 10_000, pageSize, resources: ['users'] });
+    for (const each of ['Alpha', 'Beta', 'Gamma']) {
+      project = each;
+      await serveOrders(engine, 'sync', { whole: true });
+      const { rows } = await database.query(
+        `select _extra->>'project' as project from warehouse.users where _extra->>'project' <> ''`,
+      );
+      expect(rows).toEqual([{ project: each }]);
+      await clock.advance(15 * MINUTE);
+    }
+    await engine.close();
+    await sandbox.close();
+  });
+});

@@ -558,6 +558,20 @@ test('a reading that goes on after a restart behind the last row still tells whe
   });
 });
 
+test('the only page of a list without ids is read again after a restart: which of its rows are new was lost', () => {
+  const context = { ...CONTEXT, fullPage: 2 };
+  const rules = { count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 2 } as const;
+  const keys = ['#a/1', '#b/1'];
+  const restartAfter = (meta: { totalPages: number; totalRecords: number }) => {
+    const page = { page: 1, limit: 2, grantedAt: 'now', rows: 2, keys, meta, last: '#b/1' };
+    const { position } = readPage(startReading(rules), page, context);
+    return pagesToRead(startReading(rules, { ...(position as Position), keys }));
+  };
+  expect(restartAfter({ totalPages: 1, totalRecords: 2 })).toEqual([1]);
+  // Of more pages, two passes have to agree.
+  expect(restartAfter({ totalPages: 2, totalRecords: 4 })).toEqual([2]);
+});
+
 test('a counted list without an order is read again, though it shows a record with an id that cannot be stored', () => {
   const context = { ...CONTEXT, fullPage: 3, isIdOrdered: false };
   let reading = startReading({ count: 'first', maxPages: MAX_PAGES, maxPagesOfSlice: 10, limit: 3 });
