@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { type KeySet, keySet } from './key-set.ts';
 import {
   type ListPage,
+  lastByCount,
   type PageContext,
   type Pager,
-  lastByCount,
   type PagerRules,
   pagesToAsk,
   startPager,
