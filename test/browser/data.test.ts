@@ -145,7 +145,9 @@ test('fields beyond the columns, before and after one of them became a column, a
         await page.getByRole('link', { name: 'fields', exact: true }).click();
         await page.getByLabel('List').selectOption('invoices');
         await page.getByRole('button', { name: 'Show' }).click();
-        expect(await page.getByLabel('Field', { exact: true }).first().inputValue()).toBe('cost_centre');
+        expect(await page.locator('form', { hasText: 'Add the column' }).getByLabel('Field').inputValue()).toBe(
+          'cost_centre',
+        );
         const rule = page.locator('form', { hasText: 'Erase what is stored' });
         await rule.getByLabel('Field').selectOption('notes');
         await rule.getByLabel('Rule').selectOption('store a hash of it');

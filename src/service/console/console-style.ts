@@ -120,6 +120,7 @@ th.num{text-align:right}
 /* forms and orders */
 .field{display:grid;gap:2px} .field>span{font-size:13px;color:var(--soft)}
 .fields{display:flex;flex-wrap:wrap;gap:var(--s3);align-items:end} .filter{align-items:end;margin-bottom:var(--s3)} .field input{width:auto}
+.tick{display:flex;gap:var(--s2);align-items:center;flex-basis:100%;min-height:var(--tap)} .tick input{width:20px;height:20px;min-height:0;margin:0;flex:none;resize:none}
 .queue>li{padding:var(--s3) 0;border-bottom:1px solid var(--line)} .queue>li:first-child{padding-top:0} .queue>li:last-child{border-bottom:0;padding-bottom:0} .queue .head{margin-bottom:var(--s1)}
 .reason{max-width:60ch;overflow-wrap:anywhere}
 

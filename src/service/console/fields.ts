@@ -114,9 +114,9 @@ ${ruleCard(place, { fields, masks })}`;
 
 /** What is not stored as it comes, and a form that adds to it. */
 function ruleCard({ source, resource }: Place, { fields, masks }: ListFields): Html {
-  const known = fieldPaths(source.jobs.get(resource) as Job);
-  const open = new Set([...known, ...fields.map(({ field }) => field)]);
-  for (const { field } of masks) open.delete(field);
+  const job = source.jobs.get(resource) as Job;
+  const open = new Set([...fieldPaths(job), ...fields.map(({ field }) => field)]);
+  for (const field of [job.key, ...masks.map(mask => mask.field)]) open.delete(field);
   const stored =
     masks.length === 0
       ? html`<p>All fields of ${resource} are stored as they come.</p>`

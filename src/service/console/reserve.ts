@@ -41,7 +41,7 @@ async function reservePage(
   const at = `/reserve/${encodeURIComponent(name)}`;
   const form = isUnderWay
     ? ''
-    : html`<p class="soft after">Requests an hour, a share of the limit, or both by hours of the day: <code>300</code>, <code>30%</code>, <code>8-18:300,10%</code>; <code>0</code> for none. Whatever others use beyond it, Sluice gives way to as well, once an answer tells.</p>
+    : html`<p class="soft after">Requests an hour, a share of the limit, or both by hours of the day: <code>300</code>, <code>30%</code>, <code>8-18:300,10%</code>; <code>0</code> for none. Sluice also gives way to what others use beyond it, once an answer shows it.</p>
 <form method="post" action="${at}" class="fields after"><label class="field"><span>Left to other programs</span><input type="text" name="reserve" required maxlength="200" value="${refused?.reserve ?? set ?? '0'}"></label><button>Set the reserve</button></form>`;
   const main = html`<p class="crumb"><a href="/">Overview</a> / <a href="/sources/${encodeURIComponent(name)}">${name}</a></p><h1>Requests for other programs</h1>
 ${card('The reserve', [
