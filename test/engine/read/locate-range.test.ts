@@ -107,6 +107,27 @@ test('a page proves only ids of which it shows every row', () => {
   );
 });
 
+test('the last page again, behind a list that is counted longer than it is, proves no more than it shows', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 2, max: 9 }),
+      fc.integer({ min: 2, max: 5 }),
+      fc.boolean(),
+      (limit, pages, isDescending) => {
+        const ids = Array.from({ length: limit * pages }, (_, n) => BigInt(isDescending ? limit * pages - n : n + 1));
+        const meta = { totalPages: 2 * pages, totalRecords: 2 * ids.length };
+        const shown = ids.slice(-limit);
+        const order = isDescending ? 'id-desc' : 'id-asc';
+        const lastPage = { limit, rows: limit, ids: shown, meta, isFull: true };
+        const place = placePage({ ...lastPage, page: pages }, order);
+        const { interval } = placePage({ ...lastPage, page: pages + 1 }, order, place, place);
+        const [least, most] = isDescending ? [shown.at(-1), shown[0]] : [shown[0], shown.at(-1)];
+        expect(interval).toEqual({ by: 'id', from: least, to: most });
+      },
+    ),
+  );
+});
+
 test('if the stored rows match the source, the first page requested holds the start of the range', () => {
   fc.assert(
     fc.property(sources, fc.bigInt({ min: 1n, max: 600n }), ({ source, isDescending }, start) => {

@@ -76,8 +76,8 @@ export async function watchRewrites(
   { kind, resource }: BadDay,
 ): Promise<() => Promise<void>> {
   const begunAt = clock.now();
-  // Fields that are declared, and the lines that hold some, are written otherwise by the next reading.
-  const notWatched = plan.declares ? [...NOT_WATCHED, ...CUSTOM_FIELDS, 'items'] : NOT_WATCHED;
+  // Fields that are declared, and the lines that hold some, are written otherwise by the next reading; what was masked a day ago had no value then.
+  const notWatched = plan.declares ? [...NOT_WATCHED, ...CUSTOM_FIELDS, 'items', 'phone', 'notes'] : NOT_WATCHED;
   const before = await filledIn(database, resource);
   const { rows: begun } = await database.query<{ last: string; at: Date }>(
     'select (select coalesce(max(id), 0) from public.replaced) as last, sluice.now() as at',

@@ -76,10 +76,7 @@ export function placePage(
   if (base.order === 'none' || base.order === 'updated-desc' || !page.isFull)
     return { ...base, interval: null, first, last };
   const isAscending = base.order === 'id-asc';
-  // Pages of a fixed size meet without overlap: while the list keeps its length, nothing lies between two that follow each other.
-  const behind =
-    neighbour !== null && meets(neighbour, base) ? idBeside(neighbour.last as bigint, isAscending ? 1n : -1n) : null;
-  const top = page.page === 1 ? null : (behind ?? first);
+  const top = page.page === 1 ? null : (idBehind(neighbour, base, { first, isAscending }) ?? first);
   const isEnd = isLastByCount(page, base);
   const bottom = isEnd ? null : last;
   const interval: IdSlice = isAscending
@@ -99,6 +96,20 @@ function endsBehind(
   if (isGap || ids === null || previous.last === null || total !== null || pages !== null) return false;
   if (firstOffset > previous.firstOffset + limit) return false;
   return ids.length === 0 || (rows < limit && ids.at(-1) === previous.last && ids[0] === previous.first);
+}
+
+/**
+ * Pages of a fixed size meet without overlap: while the list keeps its length, nothing lies between two that follow each other. Null for the last page
+ * shown again behind the end.
+ */
+function idBehind(
+  neighbour: Place | null,
+  base: Offsets,
+  { first, isAscending }: { readonly first: bigint; readonly isAscending: boolean },
+): bigint | null {
+  if (neighbour === null || !meets(neighbour, base)) return null;
+  const next = idBeside(neighbour.last as bigint, isAscending ? 1n : -1n);
+  return next !== null && (isAscending ? next <= first : next >= first) ? next : null;
 }
 
 const meets = (neighbour: Place, { firstOffset, total }: Offsets): boolean =>
