@@ -33,8 +33,9 @@ export async function withChangedFile<T>(
       isCommitted = true;
     });
   } catch (error) {
-    if (!isCommitted && before === null) rmSync(path);
-    else if (!isCommitted) replaceFile(path, before as string, 0o644);
+    if (isCommitted) throw error;
+    if (before === null) rmSync(path);
+    else replaceFile(path, before, 0o644);
     throw error;
   }
 }

@@ -26,7 +26,7 @@ export function changeSetting({
   readonly value: string;
 }): FileChange {
   const { file, texts, originOf } = readEnvironment(environment, directory);
-  const refuse = (message: string) => {
+  const refuse: (message: string) => never = message => {
     throw new SluiceError('failed', message, { next: `Set ${setting} there, and start the service again.` });
   };
   const sources = readSourcesFile(directory, texts.SOURCES_FILE);
@@ -36,8 +36,7 @@ export function changeSetting({
   const path = sources?.path ?? file;
   const before = readSettingsFile(path).text;
   const after = sources ? withField(before, source, setting, value) : withVariable(before, setting, value);
-  if (after === null) refuse(`${path} could not be changed without changing more.`);
-  return { path, before, after: after as string };
+  return after === null ? refuse(`${path} could not be changed without changing more.`) : { path, before, after };
 }
 
 /** The text of a sources file with another value in the entry of a source. */
@@ -56,7 +55,8 @@ export function withVariable(text: string, name: string, value: string): string 
   const at = lines.findLastIndex(line => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1] === name);
   const line = `${name}=${value}`;
   if (at >= 0) lines[at] = lines[at]?.endsWith('\r') ? `${line}\r` : line;
-  else lines.splice(lines.at(-1) === '' ? -1 : lines.length, 0, line, ...(lines.at(-1) === '' ? [] : ['']));
+  else if (lines.at(-1) === '') lines.splice(-1, 0, line);
+  else lines.push(line, '');
   const changed = lines.join('\n');
   // A line may stand inside of a quoted value, or be the first of one.
   const isOnly = isDeepStrictEqual({ ...parseEnv(changed) }, { ...parseEnv(text), [name]: value });

@@ -152,6 +152,7 @@ async function eraseRecord(record: Erasure) {
   await checkGone(record);
   const receipt = await inTransaction(database, dryRun, async tx => {
     const counts = await eraseAll(tx, record, marks);
+    if (!dryRun) await forgetStatistics(tx, schema, table);
     if (Object.keys(counts).length > 0) return writeReceipt(tx, place, { key, counts, by: whoRuns() });
     if (erasedBefore !== null) return null;
     throw new SluiceError('usage', `Nothing is stored of ${resource} ${key}.`, {
@@ -176,7 +177,6 @@ async function eraseAll(tx: Transaction, { session, place, job, table, key }: Er
   const all = [...marks.contacts, ...marks.names];
   for (const [named, rows] of Object.entries(await eraseMentions(tx, place, { keyField: job.key, key, marks: all })))
     counts[named] = (counts[named] ?? 0) + rows;
-  await forgetStatistics(tx, table.schema, table);
   return counts;
 }
 

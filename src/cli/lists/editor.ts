@@ -88,7 +88,8 @@ export function createEditor(begun: Session, database: Database, { isPart }: { i
         const { edit } = await planField(session, field, async () => database);
         const name = `${resource}.${field.field}`;
         return {
-          ...{ file: changeListFile(session, resource, edit), page: { resource } },
+          file: changeListFile(session, resource, edit),
+          page: { resource },
           doing: `${name} becomes a column`,
           done: `${name} is a column now.`,
           failed: `${name} has got no column.`,
@@ -97,14 +98,12 @@ export function createEditor(begun: Session, database: Database, { isPart }: { i
     addRule: ({ source: name, resource, field, rule }) =>
       begin(async () => {
         const source = sourceOf(name);
-        const names = [...source[rule], `${resource}.${field}`];
-        checkMasks({ sources: [{ ...source, [rule]: names }], hashKey: session.settings.hashKey }, session.jobs);
         const what = `${resource}.${field}`;
+        const names = [...source[rule], what];
+        checkMasks({ sources: [{ ...source, [rule]: names }], hashKey: session.settings.hashKey }, session.jobs);
         return {
-          ...{
-            file: settingOf(name, rule === 'never' ? 'SOURCE_NEVER' : 'SOURCE_HASH', names.join()),
-            page: { resource },
-          },
+          file: settingOf(name, rule === 'never' ? 'SOURCE_NEVER' : 'SOURCE_HASH', names.join()),
+          page: { resource },
           ...(rule === 'never'
             ? { doing: `${what} is erased`, done: `${what} is erased, and never stored from now on.` }
             : { doing: `${what} is replaced by hashes`, done: `${what} is stored as hashes now.` }),
@@ -116,7 +115,8 @@ export function createEditor(begun: Session, database: Database, { isPart }: { i
         const source = sourceOf(name);
         refuseReserve(source, text);
         return {
-          ...{ file: settingOf(name, 'SOURCE_RESERVE', text), page: { reserveOf: name } },
+          file: settingOf(name, 'SOURCE_RESERVE', text),
+          page: { reserveOf: name },
           doing: `The reserve of ${name} becomes ${text}`,
           done: `The reserve of ${name} is ${text} now.`,
           failed: `The reserve of ${name} is as before.`,

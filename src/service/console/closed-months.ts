@@ -63,7 +63,7 @@ async function monthsPage(
   const month = refused?.month ?? monthBefore(dayIn(now.at, source.timeZone), 1);
   const form = html`<p class="soft">Keeps the rows of a month as they are now, with sums and a digest. Later changes to it are shown here, and as an incident.</p>
 <form method="post" action="/months/${encodeURIComponent(source.name)}" class="fields"><label class="field"><span>Month</span><input type="month" name="month" value="${month}" required></label><button>Close</button></form>
-${refused === null ? '' : refusalText(parts, refused.trouble)}`;
+${refusalText(parts, refused?.trouble)}`;
   const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name}</p><h1>Closed months</h1>
 ${card('Close a month', form)}
 ${closed}`;

@@ -87,9 +87,11 @@ export const nowIn = async ({ database }: Pick<ConsoleParts, 'database'>, source
   timeZone: source?.timeZone ?? 'UTC',
 });
 
-/** Why nothing came of a form. */
-export const refusalText = ({ hide }: Pick<ConsoleParts, 'hide'>, { message, next }: SluiceError): Html =>
-  html`<p class="bad after" role="alert">${hide([message, next].filter(Boolean).join(' '))}</p>`;
+/** Why nothing came of a form; empty where nothing was refused. */
+export const refusalText = ({ hide }: Pick<ConsoleParts, 'hide'>, refused: SluiceError | null = null): Html | string =>
+  refused === null
+    ? ''
+    : html`<p class="bad after" role="alert">${hide([refused.message, refused.next].filter(Boolean).join(' '))}</p>`;
 
 /** What became of the last change of the installation; empty where `isHere` says that another page tells of it. */
 export function changeText(

@@ -72,23 +72,14 @@ async function fieldsPage(parts: ConsoleParts, place: Place, refused: Refused | 
   const { source, resource } = place;
   const now = await nowIn(parts, source);
   const isUnderWay = parts.editor.last?.isUnderWay === true;
-  const refusal = refused === null ? '' : refusalText(parts, refused.error);
   const chooser = html`<form class="row filter" method="get" action="/fields/${encodeURIComponent(source.name)}">${choice('list', 'List', [...source.jobs.keys()], resource)}<button>Show</button></form>`;
   const main = html`<p class="crumb"><a href="/data?${new URLSearchParams({ source: source.name }).toString()}">Data</a> / ${source.name}</p><h1>Fields</h1>
-${isUnderWay ? card('Fields', [chooser, refusal, changeText(parts)]) : await cards(parts, place, { chooser, refusal, refused })}`;
+${isUnderWay ? card('Fields', [chooser, refusalText(parts, refused?.error), changeText(parts)]) : await cards(parts, place, chooser, refused)}`;
   // Each look reads the whole table.
   return documentOf({ title: 'Fields', section: '/data', ...now, main, isStill: !isUnderWay });
 }
 
-async function cards(
-  parts: ConsoleParts,
-  place: Place,
-  {
-    chooser,
-    refusal,
-    refused,
-  }: { readonly chooser: Html; readonly refusal: Html | string; readonly refused: Refused | null },
-): Promise<Html> {
+async function cards(parts: ConsoleParts, place: Place, chooser: Html, refused: Refused | null): Promise<Html> {
   const { source, resource } = place;
   const { fields, masks } = withoutSecrets(parts, await parts.editor.readFields(source.name, resource));
   const list =
@@ -107,7 +98,11 @@ async function cards(
             keptText(each),
           ]),
         });
-  return html`${card(`Fields of ${resource} beyond the columns`, [chooser, list, refusal, changeText(parts, page => 'resource' in page && page.resource === resource)])}
+  const told = [
+    refusalText(parts, refused?.error),
+    changeText(parts, page => 'resource' in page && page.resource === resource),
+  ];
+  return html`${card(`Fields of ${resource} beyond the columns`, [chooser, list, ...told])}
 ${addCard(parts, place, fields, refused)}
 ${ruleCard(place, { fields, masks })}`;
 }

@@ -9,7 +9,7 @@ import { estimateReading, finishTime, paceOf } from '../orders/order-cost.ts';
 import { parseRange, placeOrder, rangeText } from '../orders/order-requests.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
+import { type ConsoleParts, nowIn, refusalText, sourceNamed } from './console-parts.ts';
 import { ago, card, choice, documentOf, type Now, sourceField, table } from './elements.ts';
 
 /** A form that shows the price of an order, and then places it. */
@@ -91,10 +91,9 @@ ${choice('work', 'Work', Object.keys(WORK), form.work, '', value => WORK[value a
 ${day('from', 'First day (backfill)')}
 ${day('to', 'Last day (backfill)')}
 <button${price === null ? html` class="main"` : ''}>Show the cost</button></form>`;
-  const why = trouble && [trouble.message, trouble.next].filter(Boolean).join(' ');
   const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / New</p>
 <h1>New order</h1>
-${card('What to read', [fields, why === null ? '' : html`<p class="bad after" role="alert">${why}</p>`])}
+${card('What to read', [fields, refusalText(parts, trouble)])}
 ${price === null ? '' : priceCard(price, form, now)}`;
   return documentOf({ title: 'New order', section: '/runs', ...now, main, isStill: true });
 }

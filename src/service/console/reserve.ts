@@ -51,7 +51,7 @@ ${card('The reserve', [
     ['Used by others', isNew ? 'not known yet' : `${count(withheld)} in this window`],
   ]),
   form,
-  refused === null ? '' : refusalText(parts, refused.error),
+  refusalText(parts, refused?.error),
   changeText(parts, page => isUnderWay || ('reserveOf' in page && page.reserveOf === name)),
 ])}`;
   return documentOf({ title: 'Requests for other programs', section: '/', ...now, main, isStill: !isUnderWay });

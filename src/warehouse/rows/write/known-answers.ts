@@ -109,16 +109,12 @@ function checksums(
   answers: readonly Pick<ShownAnswer, 'keys' | 'inserted'>[],
 ): RawBuilder<unknown> {
   const rows = answers.flatMap(({ keys, inserted }, n) => keys.map(id => ({ n, id, lines: inserted?.get(id) })));
-  const given = (of: typeof rows) => [
+  const column = (type: string, of: typeof rows, name: 'n' | 'id' | 'lines') =>
     arrayOf(
-      'int',
-      of.map(({ n }) => `${n}`),
-    ),
-    arrayOf(
-      key.type,
-      of.map(({ id }) => id),
-    ),
-  ];
+      type,
+      of.map(row => String(row[name])),
+    );
+  const given = (of: typeof rows) => [column('int', of, 'n'), column(key.type, of, 'id')];
   const [fresh, others] = [rows.filter(row => row.lines !== undefined), rows.filter(row => row.lines === undefined)];
   const ofLines = children.map(
     child =>
@@ -128,13 +124,7 @@ function checksums(
     select n, count(*)::int as rows, (sum(written) + ${layoutOf(schema, [name, ...children.map(child => child.name)])})::text as checksum
     from (
       select k.n, ${writtenBy('pg_current_xact_id()::xid')} * (1 + k.lines)::numeric as written
-      from unnest(${sql.join([
-        ...given(fresh),
-        arrayOf(
-          'int',
-          fresh.map(({ lines }) => `${lines}`),
-        ),
-      ])}) as k(n, key, lines)
+      from unnest(${sql.join([...given(fresh), column('int', fresh, 'lines')])}) as k(n, key, lines)
       union all
       select k.n, ${writtenBy('t.xmin')}${sql.join(ofLines, sql``)} as written
       from unnest(${sql.join(given(others))}) as k(n, key)
