@@ -110,8 +110,11 @@ export function openProgram(shell: Shell, home: URL): Program {
     fail,
     async run() {
       try {
-        const program = await createProgram(cli, argv.find(word => word !== '--') ?? '');
-        await program.parseAsync(argv, { from: 'user' });
+        const [word, ...asked] = argv;
+        // As git has it: `help sync` is `sync --help`.
+        const line = word === 'help' ? [...asked, '--help'] : argv;
+        const program = await createProgram(cli, line.find(each => each !== '--') ?? '');
+        await program.parseAsync(line, { from: 'user' });
         return await end(exitCode);
       } catch (error) {
         return fail(error);

@@ -132,7 +132,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
       async cli => (await import('./commands/sandbox.ts')).sandboxCommand(cli),
     ],
     new: [
-      'Begin a list that Sluice does not read yet, in a clone of its repository',
+      'Begin a list that Sluice does not read yet: declare its fields from one page of it',
       async cli => (await import('./commands/new.ts')).newResourceCommand(cli),
     ],
     completion: [
@@ -159,25 +159,27 @@ const COMMANDS = Object.entries(GROUPS).flatMap(([group, commands]) =>
 );
 
 /**
- * The command line. `first`: the first word of the line to parse. Only the command of that name is loaded; without a line, or for `help`, all are.
- * Wrong usage throws the kind `usage`.
+ * The command line. `first`: the first word of the line to parse. Only the command of that name is loaded; without a line, all are. Wrong usage
+ * throws the kind `usage`.
  */
 export async function createProgram(cli: Cli, first?: string): Promise<Command> {
   const program = new Command('sluice')
     .description('Keeps a Postgres warehouse equal to a business suite by reading its REST API.')
     .usage('<command> [options]')
     .version(VERSION, '--version', 'print the version')
-    .helpCommand(first === 'help')
     .configureHelp({ subcommandTerm: command => command.name() })
     .addHelpText('after', '\nStart here: sluice demo. The options and examples of a command: sluice <command> --help');
   const isNamed = COMMANDS.some(({ name }) => name === first);
-  const isLoaded = isNamed || first === undefined || first === 'help';
+  const isLoaded = isNamed || first === undefined;
   for (const { group, name, description, load } of COMMANDS) {
     if (isNamed && name !== first) continue;
     const command = isLoaded ? await load(cli) : new Command(name);
     program.addCommand(command.description(description).helpGroup(group));
   }
+  // Of a word that is no command, the help is an error, too.
+  if (first !== undefined && !isNamed && /^\w/.test(first)) program.helpOption(false);
   for (const command of withSubcommands(program)) {
+    command.helpCommand(false);
     // Commander's own messages about wrong usage are replaced by ours.
     command.configureOutput({ writeErr: () => undefined, writeOut: cli.print }).exitOverride(error => {
       throw error.exitCode === 0 ? error : usageError(command, error);

@@ -14,6 +14,23 @@ test('--help shows examples and needs no settings', async () => {
   }
 });
 
+test('help of a command is its --help, and of a word that is none an error', async () => {
+  const shown = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(args);
+    return [code, stdout || stderr];
+  };
+  expect(await shown('help')).toEqual(await shown('--help'));
+  expect(await shown('help', 'fields', 'add')).toEqual(await shown('fields', 'add', '--help'));
+  for (const args of [
+    ['help', 'sycn'],
+    ['sycn', '--help'],
+  ])
+    expect(await shown(...args)).toEqual([
+      2,
+      expect.stringMatching(/^Unknown command 'sycn' \(did you mean "sync"\?\)\./),
+    ]);
+});
+
 test('--version prints the version of package.json', async () => {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
