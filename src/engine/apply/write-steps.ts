@@ -77,7 +77,7 @@ async function rememberStep(tx: Transaction, effects: TransactionEffects, step: 
     const counted = { rows: total, at: stampMs(step.end.startedAt) };
     const { state, orderId } = task;
     if (orderId !== null && state.counted === null && !state.countAsked) await keepCount(tx, orderId, counted);
-    effects.events.push([task, { kind: 'counted', ...counted }]);
+    effects.events.push([task, { kind: 'counted', ...counted, windowsHoldAll: step.windowsHoldAll ?? false }]);
   }
   // A page behind the list says nothing of it, and some sources count only at its start.
   const tells = total !== null || resource.strategy.partition !== 'id' || showsNewest(step);

@@ -37,7 +37,7 @@ import { changeCoverage, remember, resourceIn, type TransactionEffects } from '.
 
 /**
  * A slice was shown in full: marks the rows it lacked as missing, renews its coverage, and deletes what a complete cover lacks. Returns the
- * end that applies instead if what it lacked is doubted (`doubtIn`); null if it is proven, or read again because only its edges are in doubt.
+ * end that applies instead if what it lacked is doubted (`judgeLacked`); null if it is proven, or read again because only its edges are in doubt.
  */
 export async function concludeProven(
   tx: Transaction,
@@ -54,8 +54,9 @@ export async function concludeProven(
   const reportsWindow = task.reportOnly && resource.strategy.membership === 'window';
   const mayBe = await unreadableIn(tx, effects, slice, step.unreadable, lacked);
   const isUnreadable = (row: LackedRow) => mayBe(row) === 'new';
-  const doubt = reportsWindow ? null : await doubtIn(tx, effects, step, lacked, isUnreadable);
-  if (doubt) return doubt.instead;
+  const verdict = reportsWindow ? 'missing' : await judgeLacked(tx, effects, step, lacked, isUnreadable);
+  if (verdict === 'read again') return null;
+  if (verdict !== 'missing') return verdict;
   if (lacked.length > 0) {
     const [count] = await countIn(tx, resource, [slice], startedAt);
     const half = lacksHalf(lacked.length, count as StoredCount);
@@ -74,36 +75,39 @@ export async function concludeProven(
   const known = new Map(all.length === 0 ? [[sliceText(slice), stored]] : []);
   const proof = { at: stampMs(startedAt), lacked: lacked.length, pages: end.pages };
   changeCoverage(effects, await proofOf(tx, resourceIn(effects), step, { ...proof, changed: written.changed }, known));
-  if (askAgainAt !== null) {
-    const again =
-      slices.length > 0
-        ? dueAgain(resourceIn(effects), slice, askAgainAt)
-        : dueAfterLeaving(
-            resourceIn(effects),
-            slice,
-            { at: stampMs(startedAt), dueAt: askAgainAt },
-            { keys: recent, days: [] },
-          );
-    changeCoverage(effects, again);
-    const due = (again.put ?? []).map(part => sliceText(part.slice));
-    effects.events.push([task, { kind: 'just lacked', slices: due, rows: recent }]);
-  }
+  if (askAgainAt !== null) askAgain(effects, step, askAgainAt, { keys: recent, hasParts: slices.length > 0 });
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);
   if (!countsAfterCover(resourceIn(effects))) await settleCovered(tx, effects, task, counts, null);
   return null;
 }
 
-/** Why the stored rows that a window lacked may be there all the same, and what follows instead; null if they are missing. */
-async function doubtIn(
+/** What follows where the answer lacks rows that are so new that it may lag behind: their slices are due once it cannot. */
+function askAgain(
+  effects: TransactionEffects,
+  { task, end: { slice, startedAt } }: Ended<'proven'>,
+  dueAt: number,
+  { keys, hasParts }: { readonly keys: readonly string[]; readonly hasParts: boolean },
+): void {
+  const list = resourceIn(effects);
+  const again = hasParts
+    ? dueAgain(list, slice, dueAt)
+    : dueAfterLeaving(list, slice, { at: stampMs(startedAt), dueAt }, { keys, days: [] });
+  changeCoverage(effects, again);
+  const due = (again.put ?? []).map(part => sliceText(part.slice));
+  effects.events.push([task, { kind: 'just lacked', slices: due, rows: keys }]);
+}
+
+/** Whether the stored rows that a window lacked are missing. If they may be there all the same: whether it is read again, or which end applies. */
+async function judgeLacked(
   tx: Transaction,
   effects: TransactionEffects,
   step: Ended<'proven'>,
   lacked: readonly LackedRow[],
   isUnreadable: (row: LackedRow) => boolean,
-): Promise<{ instead: End | null } | null> {
+): Promise<'missing' | 'read again' | End> {
   const { resource, task, end } = step;
   const { slice, narrow = [], asked, ifLeftOut, ifLacking } = end;
-  if (lacked.length === 0 || slice.by !== 'date') return null;
+  if (lacked.length === 0 || slice.by !== 'date') return 'missing';
   // What may have come as an unreadable record need not have been left out, and is not deleted for this reading.
   const absent = lacked.filter(row => !isUnreadable(row));
   const days = absent.length > 0 && (narrow.length > 0 || ifLeftOut) ? await daysOf(tx, step, absent) : null;
@@ -113,7 +117,7 @@ async function doubtIn(
     const edges = doubts.map(({ trait }) => edgeText(trait, slice));
     effects.events.push([task, { kind: 'edges doubted', edges }]);
     for (const doubt of doubts) remember(effects, task, doubt);
-    return { instead: null };
+    return 'read again';
   }
   if (days !== null && asked && ifLeftOut) {
     const leftOut = leftOutOf(resource, asked, days);
@@ -122,10 +126,10 @@ async function doubtIn(
       effects.afterCommit.push(() => {
         resource.leftOut = noteLeftOut(resource.leftOut, { window: slice, uncounted, keys: new Set(leftOut) });
       });
-      return { instead: ifLeftOut };
+      return ifLeftOut;
     }
   }
-  return ifLacking ? { instead: ifLacking } : null;
+  return ifLacking ?? 'missing';
 }
 
 /** The days of stored rows that a window lacked and of those that it showed, by key. */

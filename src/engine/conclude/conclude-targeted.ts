@@ -1,6 +1,7 @@
 import { stampMs } from '../../clock.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
+import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { markMissing, missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
 import { windowsOf } from '../../warehouse/rows/row-windows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
@@ -27,14 +28,16 @@ export async function concludeTargeted(
   step: Ended<'targeted'>,
   { counts }: Written,
 ): Promise<void> {
-  const { resource, task, slice, seen, unreadable, total, windowsHoldAll, end } = step;
+  const { resource, task, slice, seen, unreadable, end } = step;
   const at = stampMs(end.startedAt);
   effects.events.push([task, { kind: 'done', slices: [sliceText(slice)] }]);
   if (slice.by === 'value' && !end.complete)
     effects.events.push([task, { kind: 'proved nothing', slices: [sliceText(slice)] }]);
   if (task.reportOnly) return;
-  const value = end.complete && slice.by === 'value' ? slice.value : null;
-  const left = value === null ? null : await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt });
+  const left =
+    end.complete && slice.by === 'value'
+      ? await lackedRows(tx, resource, { slice, seen, startedAt: end.startedAt })
+      : null;
   const lacked = left?.lacked ?? [];
   const entry = watchedEntry(resourceIn(effects), slice);
   // All of the list was read, not only its newest end.
@@ -47,32 +50,53 @@ export async function concludeTargeted(
       readTargeted(resourceIn(effects), entry, { at, rows: seen.length + unreadable.length, changed }),
     );
   }
-  if (slice.by === 'newest' && resource.strategy.partition === 'date') {
-    await settleReplaced(tx, effects, task, counts);
-    // Where nothing is counted, what the list shows is not missing any more, and no longer casts doubt on the windows that lacked it.
-    if (!countsAfterCover(resource)) await settleCovered(tx, effects, task, counts, null);
-    else if (task.state.countAsked && total != null) {
-      // Where the windows are not counted like the list, its count from before the cover must agree.
-      const isBefore = isBeforeCover(resourceIn(effects), task.state.counted);
-      if (windowsHoldAll || isBefore) await settleCovered(tx, effects, task, counts, windowsHoldAll ? null : total);
-    }
-  }
-  if (left !== null && left.askAgainAt !== null)
-    await dueLater(tx, effects, slice, left.recent, { at, dueAt: left.askAgainAt });
+  if (slice.by === 'newest' && resource.strategy.partition === 'date')
+    await settleUnfiltered(tx, effects, step, counts);
+  if (slice.by === 'value' && left !== null) await settleLeft(tx, effects, { ...step, slice }, left, counts);
+}
+
+/** The list was shown without a filter, to which its windows are compared. */
+async function settleUnfiltered(
+  tx: Transaction,
+  effects: TransactionEffects,
+  { resource, task, total, windowsHoldAll }: Ended<'targeted'>,
+  counts: Counts,
+): Promise<void> {
+  await settleReplaced(tx, effects, task, counts);
+  // Where nothing is counted, what the list shows is not missing any more, and no longer casts doubt on the windows that lacked it.
+  if (!countsAfterCover(resource)) return settleCovered(tx, effects, task, counts, null);
+  if (!task.state.countAsked || total == null) return;
+  // Where the windows are not counted like the list, its count from before the cover must agree.
+  if (windowsHoldAll) return settleCovered(tx, effects, task, counts, { counted: total, countedBefore: total });
+  const { counted } = task.state;
+  if (counted !== null && isBeforeCover(resourceIn(effects), counted))
+    await settleCovered(tx, effects, task, counts, { counted: total, countedBefore: counted.rows });
+}
+
+/** Rows that left the list of a value: deleted where that proves it; else what may hold them becomes due. */
+async function settleLeft(
+  tx: Transaction,
+  effects: TransactionEffects,
+  { resource, task, slice, unreadable, end }: Ended<'targeted'> & { readonly slice: Extract<Slice, { by: 'value' }> },
+  { lacked, recent, askAgainAt, stored }: Awaited<ReturnType<typeof lackedRows>>,
+  counts: Counts,
+): Promise<void> {
+  const at = stampMs(end.startedAt);
+  if (askAgainAt !== null) await dueLater(tx, effects, slice, recent, { at, dueAt: askAgainAt });
   if (lacked.length === 0) return;
   const keys = lacked.map(({ key }) => key);
-  const half = left !== null && lacksHalf(lacked.length, left.stored);
+  const half = lacksHalf(lacked.length, stored);
   const before = await missingBefore(tx, resource, { slice, keys, startedAt: end.startedAt, half });
   const mayBe = await unreadableIn(tx, effects, slice, unreadable, lacked);
   const hidden = hiddenBy(resource, slice, keys, before);
   const evidence = `"${sliceText(slice)}" lacked rows that no other slice lacks, such as ${hidden[0]}`;
   for (const observed of observeLackedByValue(resource.profile.lackedByValue, hidden, {
-    value: value ?? '',
+    value: slice.value,
     at,
     evidence,
   }))
     remember(effects, task, observed);
-  const claims = hidden.length > 0 ? [] : lackClaims(lacked, before, { slice, at, half, mayBe }, value);
+  const claims = hidden.length > 0 ? [] : lackClaims(lacked, before, { slice, at, half, mayBe }, slice.value);
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // Whether the list shows what only this one lacked counts once answers no longer lag behind.

@@ -66,7 +66,7 @@ export async function conclude(
   // What the answer itself lacks is missing by now.
   const isCounted = !task.reportOnly && resource.holdsMissing && confirmsByNewest(resource) && showsNewest(step);
   if (isCounted && step.total != null)
-    await settleCount(tx, effects, task, { counted: step.total, at: stampMs(startOf(step) as string) });
+    await settleCount(tx, effects, { counted: step.total, at: stampMs(startOf(step) as string) });
 }
 
 /** `keys`: all that the reading has shown. */
@@ -105,7 +105,7 @@ function keepPosition({ readings }: TransactionEffects, step: Step, shown: reado
 }
 
 async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: Ended, written: Written): Promise<void> {
-  const { resource, task, slice, end } = step;
+  const { resource, slice, end } = step;
   switch (end.kind) {
     case 'proven': {
       const instead = await concludeProven(tx, effects, { ...step, end }, written);
@@ -124,32 +124,42 @@ async function concludeEnd(tx: Transaction, effects: TransactionEffects, step: E
       );
     case 'larger':
       return changeCoverage(effects, growParts(resourceIn(effects), slice, end.total));
-    case 'unproven': {
-      const { startedAt, givenUp, miscounted, miscountedRows, rows } = end;
-      // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
-      const targeted = { kind: 'targeted', complete: false, startedAt } as const;
-      if (showsRelated(resource.strategy, slice) && miscounted !== undefined && isOnePage(step)) {
-        const evidence = `${sliceText(slice)}: ${end.reason}`;
-        remember(effects, task, { trait: `filter ${slice.field}`, value: 'cut', evidence });
-        return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
-      }
-      // The reading may have proven some of its parts.
-      const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
-      for (const by of [miscounted, miscountedRows])
-        if (by !== undefined) effects.events.push([task, { kind: 'miscounted', slice: sliceText(slice), by }]);
-      const slices = [slice, ...parts.map(part => part.slice)].map(sliceText);
-      // Where one count was wrong again and again, others of the list are not worth as many tries: they are judged at the end of the task.
-      const isHopeless = (miscounted ?? miscountedRows) !== undefined && steadyMiscount(task.state) !== null;
-      if (givenUp || isHopeless) effects.events.push([task, { kind: 'given up', slices }]);
-      if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
-      if (task.reportOnly) return;
-      if (rows !== undefined && resource.dates) remember(effects, task, lowered(resource.dates.field, rows));
-      const dueReason = `not proven: ${end.reason}`;
-      return changeCoverage(effects, {
-        put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), rows: rows ?? entry.rows, dueReason })),
-      });
-    }
+    case 'unproven':
+      return concludeUnproven(tx, effects, { ...step, end }, written);
   }
+}
+
+/** A reading did not add up, or was given up. What it showed is written; it proves nothing. */
+async function concludeUnproven(
+  tx: Transaction,
+  effects: TransactionEffects,
+  step: Ended<'unproven'>,
+  written: Written,
+): Promise<void> {
+  const { resource, task, slice, end } = step;
+  const { startedAt, givenUp, miscounted, miscountedRows, rows } = end;
+  // A targeted slice proves no range, so its rows are kept and it is not read again in this run.
+  const targeted = { kind: 'targeted', complete: false, startedAt } as const;
+  if (showsRelated(resource.strategy, slice) && miscounted !== undefined && isOnePage(step)) {
+    const evidence = `${sliceText(slice)}: ${end.reason}`;
+    remember(effects, task, { trait: `filter ${slice.field}`, value: 'cut', evidence });
+    return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
+  }
+  // The reading may have proven some of its parts.
+  const parts = partsIn(resourceIn(effects), slice).filter(part => (part.provenAt ?? 0) < stampMs(startedAt));
+  for (const by of [miscounted, miscountedRows])
+    if (by !== undefined) effects.events.push([task, { kind: 'miscounted', slice: sliceText(slice), by }]);
+  const slices = [slice, ...parts.map(part => part.slice)].map(sliceText);
+  // Where one count was wrong again and again, others of the list are not worth as many tries: they are judged at the end of the task.
+  const isHopeless = (miscounted ?? miscountedRows) !== undefined && steadyMiscount(task.state) !== null;
+  if (givenUp || isHopeless) effects.events.push([task, { kind: 'given up', slices }]);
+  if (slice.by === 'value') return concludeTargeted(tx, effects, { ...step, end: targeted }, written);
+  if (task.reportOnly) return;
+  if (rows !== undefined && resource.dates) remember(effects, task, lowered(resource.dates.field, rows));
+  const dueReason = `not proven: ${end.reason}`;
+  changeCoverage(effects, {
+    put: parts.map(entry => ({ ...entry, readAt: stampMs(startedAt), rows: rows ?? entry.rows, dueReason })),
+  });
 }
 
 /** One answer shows other rows than it counts: nothing changed in between. */
@@ -243,17 +253,17 @@ async function settleSeen(
   const { resource, task, slice, rows } = step;
   const found = await (staysMissing(resource, slice) ? noteShown : unmarkMissing)(tx, placeOf(resource), shown);
   if (found.some(({ unreadable }) => unreadable)) await seeAnew(tx, placeOf(resource), startOf(step));
-  const seen = found.map(({ key, slice, since, readings = 1 }): SeenAgain => {
+  const again = found.map(({ key, slice, since, readings = 1 }): SeenAgain => {
     const at = stampMs(rows.find(row => row.key === key)?.readAt ?? since);
     return { key, slice, since: stampMs(since), readings, changed: changed.has(key), at };
   });
   const list = resourceIn(effects);
-  const unseen = undatedRow(list, slice, seen) ?? leftOutRow(list, slice, seen);
+  const unseen = undatedRow(list, slice, again) ?? leftOutRow(list, slice, again);
   if (unseen) remember(effects, task, unseen);
   const doubts = (text: string) => task.state.doubts.get(text) ?? 0;
-  const hides = shownByAddress(slice, seen, doubts);
+  const hides = shownByAddress(slice, again, doubts);
   if (hides) remember(effects, task, hides);
-  for (const { row, due } of contradictions(list, slice, seen, doubts)) {
+  for (const { row, due } of contradictions(list, slice, again, doubts)) {
     const reading = found.find(({ key }) => key === row.key);
     const forgotten = reading ? await forgetLacked(tx, placeOf(resource), reading) : [];
     changeCoverage(effects, { put: due });

@@ -132,13 +132,11 @@ export async function settleLacked(
 export async function settleCount(
   tx: Transaction,
   effects: TransactionEffects,
-  task: Task,
   { counted, at }: { readonly counted: number; readonly at: number },
 ): Promise<void> {
   const resource = resourceIn(effects);
   const missing = (await listMissing(tx, placeOf(resource), resource.table, resource.strategy)).length;
-  const { left } = await countOf(tx, resource, task, { counted, missing });
-  if (counted > left) return;
+  if (counted > (await leftOf(tx, resource, missing))) return;
   effects.afterCommit.push(() => {
     effects.resource.accountedAt = at;
   });
@@ -169,16 +167,13 @@ export async function settleShownByNone(
   await settleLacked(tx, effects, task, reading, lacked, counts);
 }
 
-/**
- * Deletes rows that a complete cover has lacked since they went missing. `counted`: the rows that the source counts after it; null where it counts
- * none, or where nothing has to be counted.
- */
+/** Deletes rows that a complete cover has lacked since they went missing. `count`: null where the source counts none. */
 export async function settleCovered(
   tx: Transaction,
   effects: TransactionEffects,
   task: Task,
   counts: Counts,
-  counted: number | null,
+  counted: Omit<Count, 'left'> | null,
 ): Promise<void> {
   const resource = resourceIn(effects);
   if (!resource.holdsMissing) return;
@@ -186,7 +181,7 @@ export async function settleCovered(
   if (since === null) return;
   const missing = await listMissing(tx, placeOf(resource), resource.table, resource.strategy);
   const isCounted = counted !== null && missing.length > 0;
-  const count = isCounted ? await countOf(tx, resource, task, { counted, missing: missing.length }) : null;
+  const count = isCounted ? { ...counted, left: await leftOf(tx, resource, missing.length) } : null;
   const doubted = missing.some(row => isInDoubt(row, resource.strategy));
   const claims: ListClaims = { coveredSince: since, unfilteredSince: unfilteredSince(resource), count, doubted };
   const isGone = (row: MissingRow) =>
@@ -216,14 +211,10 @@ export async function settleReplaced(
   );
 }
 
-async function countOf(
-  tx: Transaction,
-  resource: Resource,
-  task: Task,
-  { counted, missing }: { counted: number; missing: number },
-): Promise<Count> {
+/** How many rows would be left without those that are missing. */
+async function leftOf(tx: Transaction, resource: Resource, missing: number): Promise<number> {
   const { rows, quarantined } = await countStored(tx, resource);
-  return { counted, countedBefore: task.state.counted?.rows ?? null, left: rows + quarantined - missing };
+  return rows + quarantined - missing;
 }
 
 /** How many of the rows that the source counts are here. A record that the cover showed and that is in quarantine without a row is one of them. */

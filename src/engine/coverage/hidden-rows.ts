@@ -25,6 +25,8 @@ export interface JudgedBy {
   readonly since: number;
   readonly counted: Counted | null;
   readonly countAsked: boolean;
+  /** Windows are counted, together, with as many rows as the list. */
+  readonly windowsHoldAll: boolean;
   readonly countJudged: boolean;
 }
 
@@ -69,8 +71,9 @@ export function settlesDoubt(list: List, read: Slice): boolean {
 
 /**
  * Rows without a date lie in no window. When every window was read and the source still counts more rows than are accounted for, the count is
- * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came in the
- * meantime may make the difference: a later task finds out. It is also asked for before rows are deleted that all windows lack.
+ * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, or where windows are counted
+ * like the list, rows that came or moved in the meantime make the difference: a later reading of their window shows them. It is also asked for before
+ * rows are deleted that all windows lack.
  */
 export function hiddenRows(
   list: List,
@@ -83,8 +86,9 @@ export function hiddenRows(
   const isAccountedFor = total != null && total <= rows;
   const isSettled = (accounted.lackedByCover === 0 || total === null) && (isAccountedFor || task.counted === null);
   if (!task.countAsked) return isSettled ? 'none' : 'ask again';
-  if (isAccountedFor || total !== task.counted?.rows || !isBeforeCover(list, task.counted) || !mayHideRows(list))
+  if (isAccountedFor || task.windowsHoldAll || total !== task.counted?.rows || !isBeforeCover(list, task.counted))
     return 'none';
+  if (!mayHideRows(list)) return 'none';
   const evidence = `the source counts ${total} rows, its date windows show ${rows}`;
   return [{ trait: 'undated', value: 'yes', evidence }];
 }

@@ -52,7 +52,7 @@ export const UNCOVERED: ListClaims = { coveredSince: null, unfilteredSince: null
 export interface Count {
   /** Rows the source counts after all slices were read. */
   readonly counted: number;
-  /** What it counted when the task began. */
+  /** What it counted before they were; as much as now if they are counted, together, like the list: it holds nothing else. */
   readonly countedBefore: number | null;
   /** Stored rows without those that are missing. */
   readonly left: number;
@@ -144,9 +144,8 @@ export function isLackedByCover(
 }
 
 /**
- * All windows may lack a row that is still there: it has no date, or the date filter leaves it out, such as a draft. So the list's count must be as
- * before the task, and not above the rows that would be left. `count` is null if the windows were counted with as many rows as the list, or if
- * nothing is counted.
+ * All windows may lack a row that is still there: it has no date, the date filter leaves it out, such as a draft, or it moved on before each reading.
+ * So the list's count must be as before the cover, and not above the rows that would be left. `count` is null if nothing is counted.
  */
 function countsNoMore({ count }: ListClaims, { partition }: Strategy): boolean {
   if (partition !== 'date' || count === null) return true;

@@ -33,7 +33,49 @@ import { addTask } from './tasks/task-list.ts';
  * questions, for as long as it runs. Only the holder of the source's lock may run it. Errors that stop it, after which all commits are kept:
  * `stopped`, `quota`, `unauthorized`, `configuration`, `database`, `stale`.
  */
-export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal, goesOn = false): Promise<void> {
+export async function runLoop(engine: Engine, serves: Serves, signal: AbortSignal): Promise<void> {
+  let goesOn = false;
+  // The next one corrects what is dated ahead, and continues from the last commit.
+  while ((await runUntilOver(engine, serves, signal, goesOn)) === 'clock put back') goesOn = true;
+}
+
+/** `goesOn`: this process has read before. */
+async function runUntilOver(
+  engine: Engine,
+  serves: Serves,
+  signal: AbortSignal,
+  goesOn: boolean,
+): Promise<'over' | 'clock put back'> {
+  const refusal = await prepare(engine, serves, goesOn);
+  const abort = new AbortController();
+  const linked = linkSignals([signal, abort.signal]);
+  const { loop, nextCommit } = await openLoop(engine, serves, linked.signal, refusal);
+  try {
+    const waitMs = await workUntilIdle(loop, serves, linked.signal, nextCommit);
+    if (waitMs !== null) {
+      abort.abort(new SluiceError('stopped', 'The request limit is used up; the source is free for others meanwhile.'));
+      await Promise.allSettled(loop.running);
+      if (loop.fatal === null || isKind(loop.fatal, 'stopped')) {
+        await leaveWaiting(loop, waitMs);
+        return 'over';
+      }
+    }
+  } catch (error) {
+    loop.fatal ??= error;
+  } finally {
+    if (loop.fatal !== null) abort.abort(loop.fatal);
+    await Promise.allSettled(loop.running);
+    linked.unlink();
+  }
+  if (loop.fatal === null) return 'over';
+  await leaveTasks(loop, loop.fatal, serves);
+  if (!engine.seenTime.wasPutBack) throw loop.fatal;
+  if (!signal.aborted) return 'clock put back';
+  throw isKind(loop.fatal, 'stale') ? stopped(signal) : loop.fatal;
+}
+
+/** Takes the lists over, and dates anew what is dated ahead. Returns why the source may not be asked; null if it may. */
+async function prepare(engine: Engine, serves: Serves, goesOn: boolean): Promise<Loop['refusal']> {
   const { database, source, resources } = engine;
   const tables = resources.map(({ table }) => table);
   engine.seenTime.restart(await databaseNow(database));
@@ -54,9 +96,17 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   await forgetOldWork(database.kysely, source, engine.retention, tables);
   // Another process may have read this source in the meantime.
   await refreshResources(database.kysely, resources);
+  return refusal;
+}
 
-  const begunAt = await databaseNow(database);
-  const abort = new AbortController();
+/** `nextCommit` resolves with the next step that is committed. */
+async function openLoop(
+  engine: Engine,
+  serves: Serves,
+  signal: AbortSignal,
+  refusal: Loop['refusal'],
+): Promise<{ loop: Loop; nextCommit: () => Promise<void> }> {
+  const begunAt = await databaseNow(engine.database);
   const committed: (() => void)[] = [];
   const committer = createCommitter({
     ...engine,
@@ -67,54 +117,21 @@ export async function runLoop(engine: Engine, serves: Serves, signal: AbortSigna
   });
   // A kill loses what was admitted.
   const admissions = createAdmissions(engine.concurrency);
-  const linked = linkSignals([signal, abort.signal]);
-  const over = linked.signal;
   const recall = createRecall(engine.database.kysely, engine.timeZone, engine.fewestKnown);
   const readerOf = (lane: Lane): Reader => ({
     client: engine.client,
     pageSize: engine.pageSize,
     ahead: engine.concurrency,
-    signal: over,
+    signal,
     recall,
     admit: admissions[lane === 'live' ? 'live' : 'others'],
     othersAnswering: (list, at) => othersAnswering(list, engine.resources, { at, begunAt }),
   });
-  const seen = serves.slots && serves.agenda ? await lookAtLimit(engine, begunAt) : null;
-  const agenda = seen && serves.agenda ? await openAgenda(engine, serves.agenda, seen, begunAt) : null;
-  const loop: Loop = {
-    engine,
-    committer,
-    readerOf,
-    begunAt,
-    tasks: [],
-    agenda,
-    limit: seen,
-    running: new Set(),
-    refusal,
-    fatal: null,
-  };
-  try {
-    const nextCommit = () => new Promise<void>(resolve => committed.push(resolve));
-    const waitMs = await workUntilIdle(loop, serves, over, nextCommit);
-    if (waitMs !== null) {
-      abort.abort(new SluiceError('stopped', 'The request limit is used up; the source is free for others meanwhile.'));
-      await Promise.allSettled(loop.running);
-      if (loop.fatal === null || isKind(loop.fatal, 'stopped')) return await leaveWaiting(loop, waitMs);
-    }
-  } catch (error) {
-    loop.fatal ??= error;
-  } finally {
-    if (loop.fatal !== null) abort.abort(loop.fatal);
-    await Promise.allSettled(loop.running);
-    linked.unlink();
-  }
-  if (loop.fatal !== null) {
-    await leaveTasks(loop, loop.fatal, serves);
-    if (!engine.seenTime.wasPutBack) throw loop.fatal;
-    // The next loop corrects what is dated ahead, and continues from the last commit.
-    if (!signal.aborted) return runLoop(engine, serves, signal, true);
-    throw isKind(loop.fatal, 'stale') ? stopped(signal) : loop.fatal;
-  }
+  const limit = serves.slots && serves.agenda ? await lookAtLimit(engine, begunAt) : null;
+  const agenda = limit && serves.agenda ? await openAgenda(engine, serves.agenda, limit, begunAt) : null;
+  const running: Loop['running'] = new Set();
+  const loop: Loop = { engine, committer, readerOf, begunAt, tasks: [], agenda, limit, running, refusal, fatal: null };
+  return { loop, nextCommit: () => new Promise<void>(resolve => committed.push(resolve)) };
 }
 
 /** `goesOn`: this process has read before; throws kind `stale` if another has taken over since. */
@@ -151,6 +168,9 @@ async function workUntilIdle(
   const { engine } = loop;
   /** When tasks were refreshed, by the database's clock and by this machine's. */
   let refreshed = { now: 0, at: Number.NEGATIVE_INFINITY };
+  const lookAgain = () => {
+    refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
+  };
   let mayEnd = false;
   for (;;) {
     if (loop.fatal !== null) throw loop.fatal;
@@ -169,7 +189,8 @@ async function workUntilIdle(
     }
     const now = refreshed.now + engine.clock.now() - refreshed.at;
     if (loop.refusal) throw loop.refusal;
-    const act = next(stateOf(loop, now, loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !mayEnd));
+    const mayAsk = loop.tasks.length > 0 || now - loop.begunAt < TURN_MS || !mayEnd;
+    const act = next(stateOf(loop, now, mayAsk));
     if (act.kind !== 'wait') {
       await carryOut(loop, serves, act, now);
       continue;
@@ -178,7 +199,7 @@ async function workUntilIdle(
     if (loop.running.size > 0) {
       // `idle` follows seconds in which no reading ended; by then every granted request was answered.
       const event = await nextEvent(loop, nextCommit);
-      if (event === 'page') refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
+      if (event === 'page') lookAgain();
       if (event === 'idle') leaveQueue(loop);
       const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
       if (waitMs !== null) return waitMs;
@@ -187,8 +208,8 @@ async function workUntilIdle(
     const isIdle = loop.tasks.length === 0;
     if (isIdle && (act.askAt === null || mayEnd)) {
       if (looksNow) return null;
-      // Something may have come since the last look.
-      refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
+      // Something may have come since.
+      lookAgain();
       continue;
     }
     // What is blocked with nothing being read does not become free by waiting for the pace.

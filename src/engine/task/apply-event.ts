@@ -95,8 +95,9 @@ export const EVENTS = {
     justLacked: new Map([...justLacked].map(([slice, lacked]) => [slice, without(lacked, rows)])),
   }),
   /** An answer tells how many rows the list has. The one that was asked for after the cover is compared with the first. */
-  counted: ({ counted, countAsked }, { rows, at }: Counted) => ({
+  counted: ({ counted, countAsked }, { rows, at, windowsHoldAll }: Counted & { readonly windowsHoldAll: boolean }) => ({
     counted: counted ?? (countAsked ? null : { rows, at }),
+    windowsHoldAll,
   }),
   /** So many rows were deleted. */
   deleted: ({ accepted }, { rows }: { readonly rows: number }) => ({ accepted: Math.max(accepted - rows, 0) }),

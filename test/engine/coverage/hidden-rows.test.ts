@@ -27,10 +27,14 @@ test('a count that is believed may show that rows lie in no window', () => {
 test('what all windows lack is counted again, also by a task that has no count from before; only a count from before them tells of hidden rows', () => {
   const held = { rows: 90, quarantined: 0, lackedByCover: 0, missing: 0 };
   const list = listWith();
+  const asked = { countJudged: false, windowsHoldAll: false, since: 0 };
   const after = (counted: { rows: number; at: number } | null, countAsked: boolean, lackedByCover = 0) =>
-    hiddenRows(list, { counted, countAsked, countJudged: false, since: 0 }, { ...held, lackedByCover });
+    hiddenRows(list, { ...asked, counted, countAsked }, { ...held, lackedByCover });
   expect([after(null, false), after(null, false, 1), after(null, true, 1)]).toEqual(['none', 'ask again', 'none']);
   expect(after({ rows: 100, at: 1 }, true)).toMatchObject([{ trait: 'undated' }]);
+  // What the windows are counted with lies in one of them.
+  const counted = { counted: { rows: 100, at: 1 }, countAsked: true };
+  expect(hiddenRows(list, { ...asked, ...counted, windowsHoldAll: true }, held)).toBe('none');
   // The only window was read at 1.
   expect(after({ rows: 100, at: 2 }, true)).toBe('none');
 });
@@ -49,7 +53,7 @@ describe('a list in the order of ids that counts more rows than its pages showed
     const entries = new Map(parts.map(part => [sliceText(part.slice), part]));
     return { ...listWith(), job: products, profile, strategy: strategyFor(profile, products), entries };
   };
-  const TASK = { counted: null, countAsked: true, countJudged: false, since: 1 };
+  const TASK = { counted: null, countAsked: true, windowsHoldAll: false, countJudged: false, since: 1 };
   /** Of the stored rows, 5 are missing; one record is in quarantine. */
   const judge = (list: List, stored: number, task: Partial<typeof TASK> = {}, lackedByCover = 0) =>
     hiddenRows(list, { ...TASK, ...task }, { rows: stored, quarantined: 1, lackedByCover, missing: 5 });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
-import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { some } from '../../support/long.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 test.each(some(['invoices', 'transactions'] as const, 1))(
@@ -158,6 +158,52 @@ test('what all windows lack is deleted only by readings that began SOURCE_LAG_SE
     await serveOrders(engine, 'verify', { repair: true });
     expect(await deleted()).toEqual([gone, moved]);
     expect(clock.now() - begun).toBeGreaterThanOrEqual(MINUTE);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+type Window = { readonly from: string; readonly to: string };
+
+test('a row that moves on before each reading of its window stays, as the source still counts it', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const size = { customers: 20, invoices: 20, transactions: 300 };
+    const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { order: 'date-desc' } });
+    const given = { clock, limit: 100_000, resources: ['transactions'], pageSize: 5 } as const;
+    const engine = await openEngine(database, sandbox, given);
+    await serveOrders(engine, 'sync');
+    const { rows: windows } = await database.query<Window>(
+      `select split_part(substr(slice, 6), '..', 1) as from, split_part(slice, '..', 2) as to from sluice.coverage
+       where slice ~ '^date 2.*[0-9]$' and rows > 0 order by slice`,
+    );
+    expect(windows.length).toBeGreaterThan(3);
+    const [a, b, c] = [windows[3], windows[4], windows[2]] as [Window, Window, Window];
+    const [moved] = [...sandbox.rows('transactions')].filter(
+      ({ date }) => String(date) >= a.from && String(date) <= a.to,
+    );
+    const id = moved?.id as number;
+    const read = async (dateFrom: string | null, dateTo: string | null) => {
+      await clock.advance(MINUTE);
+      await serveOrders(engine, 'backfill', { dateFrom, dateTo });
+    };
+    const middleOf = ({ from }: Window) => `${from.slice(0, 8)}15`;
+    const dayBefore = (day: string) => new Date(Date.parse(day) - DAY).toISOString().slice(0, 10);
+    const dayAfter = (day: string) => new Date(Date.parse(day) + DAY).toISOString().slice(0, 10);
+    sandbox.update('transactions', id, { date: middleOf(b) });
+    await read(a.from, a.to);
+    expect((await database.query('select from sluice.missing')).rows).toHaveLength(1);
+    await read(null, dayBefore(a.from));
+    await read(dayAfter(b.to), null);
+    sandbox.update('transactions', id, { date: middleOf(c) });
+    await read(a.from, b.to);
+    await clock.advance(MINUTE);
+    await serveTick(engine, 0, null);
+    expect((await database.query('select from warehouse.transactions where id = $1', [id])).rows).toHaveLength(1);
+    expect((await database.query("select from warehouse.row_history where ended_by = 'deleted'")).rows).toEqual([]);
+    await clock.advance(MINUTE);
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await differences(database, sandbox, 8, ['transactions'])).toEqual([]);
     await engine.close();
     await sandbox.close();
   });

@@ -113,7 +113,7 @@ class Play {
       if (task.reportOnly) update(task, { kind: 'done', slices: [sliceText(entry.slice)] });
     }
     update(task, { kind: 'done', slices: [sliceText(slice)] });
-    if (slice.by === 'newest') update(task, { kind: 'counted', rows: 100, at: this.now });
+    if (slice.by === 'newest') update(task, { kind: 'counted', rows: 100, at: this.now, windowsHoldAll: false });
   }
 
   shown(): string {

@@ -131,7 +131,10 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
   'just lacked': [[{ slices: [B], rows: ['3'] }, { justLacked: new Map([...BUSY.justLacked, [B, new Set(['3'])]]) }]],
   shown: [[{ rows: ['2', '9'] }, { justLacked: new Map([[A, new Set(['1'])]]) }]],
   // They have asked for the count after the cover.
-  counted: [[{ rows: 100, at: 5 }, {}]],
+  counted: [
+    [{ rows: 100, at: 5, windowsHoldAll: false }, {}],
+    [{ rows: 100, at: 5, windowsHoldAll: true }, { windowsHoldAll: true }],
+  ],
   deleted: [
     [{ rows: 2 }, { accepted: 1 }],
     [{ rows: 20 }, { accepted: 0 }],
@@ -236,7 +239,7 @@ const CARRIED: { readonly [K in Kind]: fc.Arbitrary<Example<K>[0]> } = {
   contradicted: fc.record({ slice: anyText, rows: anyRows }),
   'just lacked': fc.record({ slices: anyTexts, rows: anyRows }),
   shown: fc.record({ rows: anyRows }),
-  counted: fc.record({ rows: anyCount, at: anyCount }),
+  counted: fc.record({ rows: anyCount, at: anyCount, windowsHoldAll: fc.boolean() }),
   deleted: fc.record({ rows: anyCount }),
   accepted: fc.record({ rows: anyCount }),
   learnt: nothing,
@@ -331,7 +334,7 @@ test('a slice is given up after some readings that proved nothing, until it is p
 });
 
 test('the first count is kept, unless it was asked for after the cover', () => {
-  const count = (rows: number) => ({ kind: 'counted', rows, at: rows }) as const;
+  const count = (rows: number) => ({ kind: 'counted', rows, at: rows, windowsHoldAll: false }) as const;
   const first = applyEvent(NEW_STATE, count(100));
   expect([first.counted, applyEvent(first, count(99)).counted]).toEqual(Array(2).fill({ rows: 100, at: 100 }));
   expect(applyEvent({ ...NEW_STATE, countAsked: true }, count(99)).counted).toBe(null);
