@@ -43,7 +43,10 @@ export const faultKinds = {
 } as const;
 
 /** Faults that only a test plans, for every request of a while: no client can tell a single one from an answer that is right. */
-export const outages = { 'html-404': 'status 404 with an HTML page' } as const;
+export const outages = {
+  'html-404': 'status 404 with an HTML page',
+  'empty-message': 'status 200 with an empty list and a message, without meta',
+} as const;
 
 export type Fault = keyof typeof faultKinds | keyof typeof outages;
 

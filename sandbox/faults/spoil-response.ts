@@ -35,6 +35,7 @@ const spoilBy: Record<Exclude<ResponseFault, StatusFault>, Spoil> = {
       `{"success":${FALSY[Math.floor(now) % FALSY.length]},"message":"Temporarily out of order",${EMPTY_LIST}}`,
     ),
   'error-200': response => withBody(response, `{"error":"Temporarily out of order",${EMPTY_LIST}}`),
+  'empty-message': response => withBody(response, '{"success":true,"message":"Scheduled maintenance","data":[]}'),
   'empty-200': response => withBody(response, ''),
   'cut-json': async response => withBody(response, firstHalf(await response.text())),
   'hang-body': async response => unfinished(response, firstHalf(await response.text()), () => new Promise(() => {})),

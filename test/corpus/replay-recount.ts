@@ -28,12 +28,12 @@ export function replayRecount(recorded: RecordedRecount): { was: unknown; is: un
       lackedByCover: lacked.length,
       missing: missing.length,
     };
-    const judged = { windowsHoldAll: false, countJudged: false, since: 0 };
+    const judged = { windowsHoldAllAt: null, countJudged: false, since: 0 };
     const asked = { ...judged, counted: countedFirst(task.counted), countAsked: task.recounted };
     const found = hiddenRows(known, asked, held);
     if (found === 'ask again') return found;
     // The recorder's engine did not judge the counts of lists in the order of ids.
-    const [learnt] = found === 'none' ? [] : found;
+    const [learnt] = found === 'none' || 'due' in found ? [] : found;
     return learnt === undefined || learnt.trait === 'counts' ? 'done' : learnt.trait;
   }
 

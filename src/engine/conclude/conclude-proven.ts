@@ -73,7 +73,8 @@ export async function concludeProven(
   }
   // Rows that the reading lacked may have been deleted since.
   const known = new Map(all.length === 0 ? [[sliceText(slice), stored]] : []);
-  const proof = { at: stampMs(startedAt), lacked: lacked.length, pages: end.pages };
+  const isEmpty = slice.by === 'date' && seen.length + step.unreadable.length === 0;
+  const proof = { at: stampMs(startedAt), lacked: lacked.length, pages: end.pages, isEmpty };
   changeCoverage(effects, await proofOf(tx, resourceIn(effects), step, { ...proof, changed: written.changed }, known));
   if (askAgainAt !== null) askAgain(effects, step, askAgainAt, { keys: recent, hasParts: slices.length > 0 });
   if (resource.strategy.membership === 'window') await settleShownByNone(tx, effects, task, end, counts);

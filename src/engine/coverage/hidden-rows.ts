@@ -1,8 +1,10 @@
 import { countAgrees, doubtCounts, isUnreliable } from '../profile/counts.ts';
 import { type ListEnd, UNKNOWN_END } from '../profile/list-end.ts';
 import type { Observation } from '../profile/observation.ts';
+import type { Entry } from '../slices/coverage-entry.ts';
 import { overlap, parseSlice, type Slice, sliceText } from '../slices/slice.ts';
 import { type List, newestEnd, oldestProof, partition, rowsProven } from './list.ts';
+import { EMPTY } from './prove.ts';
 
 /** How many rows are accounted for: stored ones without those that a whole cover has lacked, and records in quarantine without a row. */
 export interface Accounted {
@@ -25,8 +27,8 @@ export interface JudgedBy {
   readonly since: number;
   readonly counted: Counted | null;
   readonly countAsked: boolean;
-  /** Windows are counted, together, with as many rows as the list. */
-  readonly windowsHoldAll: boolean;
+  /** As of when windows are counted, together, with as many rows as the list (epoch ms). */
+  readonly windowsHoldAllAt: number | null;
   readonly countJudged: boolean;
 }
 
@@ -66,32 +68,39 @@ export function settlesDoubt(list: List, read: Slice): boolean {
   if (read.by !== list.strategy.partition) return false;
   return partition(list)
     .filter(({ slice }) => slice.by !== doubted.by || overlap(slice, doubted))
-    .every(({ provenAt, dueReason }) => provenAt !== null && dueReason === null);
+    .every(({ provenAt, dueReason }) => provenAt !== null && (dueReason === null || dueReason === EMPTY));
 }
 
 /**
  * Rows without a date lie in no window. When every window was read and the source still counts more rows than are accounted for, the count is
- * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, or where windows are counted
- * like the list, rows that came or moved in the meantime make the difference: a later reading of their window shows them. It is also asked for before
- * rows are deleted that all windows lack.
+ * asked for again; if it is what it was before the windows were read, some rows have no date. Where it has changed, rows that came in the meantime
+ * may make the difference: a later task finds out. Where windows are counted like the list, they hold the difference: those that seem to be empty
+ * are due, and of others a later reading shows what came or moved. The count is also asked for before rows are deleted that all windows lack.
  */
 export function hiddenRows(
   list: List,
   task: JudgedBy,
   accounted: Accounted,
-): 'none' | 'ask again' | readonly Observation[] {
+): 'none' | 'ask again' | readonly Observation[] | { readonly due: readonly Entry[] } {
   if (list.strategy.partition === 'id') return hiddenBetweenIds(list, task, accounted);
   const rows = accounted.rows + accounted.quarantined - accounted.lackedByCover;
   const { total } = list;
   const isAccountedFor = total != null && total <= rows;
   const isSettled = (accounted.lackedByCover === 0 || total === null) && (isAccountedFor || task.counted === null);
   if (!task.countAsked) return isSettled ? 'none' : 'ask again';
-  if (isAccountedFor || task.windowsHoldAll || total !== task.counted?.rows || !isBeforeCover(list, task.counted))
-    return 'none';
-  if (!mayHideRows(list)) return 'none';
+  if (isAccountedFor) return 'none';
   const evidence = `the source counts ${total} rows, its date windows show ${rows}`;
+  const { windowsHoldAllAt } = task;
+  if (windowsHoldAllAt !== null) {
+    const due = emptyWindows(list).filter(({ provenAt }) => (provenAt ?? 0) < windowsHoldAllAt);
+    return due.length > 0 ? { due: due.map(entry => ({ ...entry, dueReason: evidence })) } : 'none';
+  }
+  if (total !== task.counted?.rows || !isBeforeCover(list, task.counted) || !mayHideRows(list)) return 'none';
   return [{ trait: 'undated', value: 'yes', evidence }];
 }
+
+/** Windows that never showed a row and were not read for long: while some sources are out of order, all seem to be empty. */
+export const emptyWindows = (list: List): Entry[] => partition(list).filter(({ dueReason }) => dueReason === EMPTY);
 
 /**
  * In the order of ids, a row that moves from one page to another while the list is read is shown by neither: then the end of the list is not where

@@ -33,7 +33,14 @@ export interface Proof {
   readonly lacked: number;
   /** Pages that it took, where that is known; the last may lie beyond its rows. */
   readonly pages?: number | undefined;
+  /** It showed no row. Default: false. */
+  readonly isEmpty?: boolean;
 }
+
+/** Why a window that never showed a row may have some all the same, see `hiddenRows`. */
+export const EMPTY = 'it was never seen to have rows, and not read for long';
+/** For so long, a source that is out of order may show no rows. */
+const EMPTY_HOURS = 0.25;
 
 /** True when `part` lies in what was read. */
 export function contains(read: Slice, part: Slice): boolean {
@@ -68,12 +75,13 @@ export function dueAfterFailure(list: List, read: Slice, at: number, dueReason: 
 export function proveParts(
   list: List,
   parts: readonly { readonly entry: Entry; readonly stored: StoredCount }[],
-  { at, lacked, pages = 1 }: Proof,
+  { at, lacked, pages = 1, isEmpty = false }: Proof,
 ): CoverageChange {
   const all = parts.reduce((sum, { stored }) => sum + stored.rows, 0);
   const put = parts.map(({ entry, stored: { rows, changed } }, index) => {
     const requests = Math.ceil(((pages - 1) * rows) / Math.max(all, 1));
-    return proven(list, entry, at, { rows, changed: changed + (index === 0 ? lacked : 0) }, requests);
+    const next = proven(list, entry, at, { rows, changed: changed + (index === 0 ? lacked : 0) }, requests);
+    return isEmpty && next.hoursWatched < EMPTY_HOURS ? { ...next, dueReason: EMPTY } : next;
   });
   return { removed: [], put };
 }

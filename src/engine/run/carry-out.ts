@@ -224,7 +224,7 @@ async function learnOfList(loop: Loop, task: Task, observation: Observation): Pr
   return true;
 }
 
-/** At the end of a task: does the source count rows that its windows did not show, or rows that all of them lack? */
+/** At the end of a task: does the source count rows that its windows did not show, or rows that all of them lack? What is due then is read before. */
 async function recount(loop: Loop, serves: Serves, task: Task, now: number): Promise<void> {
   const { engine } = loop;
   const { resource } = task;
@@ -233,6 +233,8 @@ async function recount(loop: Loop, serves: Serves, task: Task, now: number): Pro
   if (hidden === 'none') await endTask(loop, task, serves);
   else if (hidden === 'ask again')
     void launchReading(loop, task, { ...single(countedBy(resource)), asks: 'count' }, now);
+  else if ('due' in hidden)
+    await loop.committer.change(resource, () => ({ put: hidden.due.map(entry => ({ ...entry, dueSince: now })) }));
   else {
     let goesOn = false;
     for (const each of hidden) if (await learnOfList(loop, task, each)) goesOn = true;

@@ -97,7 +97,7 @@ export const EVENTS = {
   /** An answer tells how many rows the list has. The one that was asked for after the cover is compared with the first. */
   counted: ({ counted, countAsked }, { rows, at, windowsHoldAll }: Counted & { readonly windowsHoldAll: boolean }) => ({
     counted: counted ?? (countAsked ? null : { rows, at }),
-    windowsHoldAll,
+    windowsHoldAllAt: windowsHoldAll ? at : null,
   }),
   /** So many rows were deleted. */
   deleted: ({ accepted }, { rows }: { readonly rows: number }) => ({ accepted: Math.max(accepted - rows, 0) }),

@@ -23,8 +23,8 @@ export interface TaskState extends TaskProgress {
   readonly drops: number;
   /** The rows were counted again after every window was read. */
   readonly countAsked: boolean;
-  /** By the last count, windows leave none of the list's rows out. */
-  readonly windowsHoldAll: boolean;
+  /** As of the last count (epoch ms), if windows leave none of the list's rows out by it; else null. */
+  readonly windowsHoldAllAt: number | null;
   /** How many readings of each slice proved nothing, by slice text. */
   readonly tries: ReadonlyMap<string, number>;
   /** How many readings of each slice were contradicted by others, by slice text. */
@@ -46,7 +46,7 @@ export const NEW_STATE: TaskState = {
   lookedAgain: 0,
   drops: 0,
   countAsked: false,
-  windowsHoldAll: false,
+  windowsHoldAllAt: null,
   tries: new Map(),
   doubts: new Map(),
   doubtedEdges: new Set(),

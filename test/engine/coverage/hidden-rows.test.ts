@@ -3,6 +3,7 @@ import invoices from '../../../jobs/invoices.ts';
 import products from '../../../jobs/products.ts';
 import { hiddenRows, mayHideRows, settlesDoubt } from '../../../src/engine/coverage/hidden-rows.ts';
 import type { List } from '../../../src/engine/coverage/list.ts';
+import { EMPTY } from '../../../src/engine/coverage/prove.ts';
 import type { ListEnd } from '../../../src/engine/profile/list-end.ts';
 import { profileOf } from '../../../src/engine/profile/source-profile.ts';
 import { strategyFor } from '../../../src/engine/profile/strategy.ts';
@@ -27,14 +28,22 @@ test('a count that is believed may show that rows lie in no window', () => {
 test('what all windows lack is counted again, also by a task that has no count from before; only a count from before them tells of hidden rows', () => {
   const held = { rows: 90, quarantined: 0, lackedByCover: 0, missing: 0 };
   const list = listWith();
-  const asked = { countJudged: false, windowsHoldAll: false, since: 0 };
+  const asked = { countJudged: false, windowsHoldAllAt: null, since: 0 };
   const after = (counted: { rows: number; at: number } | null, countAsked: boolean, lackedByCover = 0) =>
     hiddenRows(list, { ...asked, counted, countAsked }, { ...held, lackedByCover });
   expect([after(null, false), after(null, false, 1), after(null, true, 1)]).toEqual(['none', 'ask again', 'none']);
   expect(after({ rows: 100, at: 1 }, true)).toMatchObject([{ trait: 'undated' }]);
   // What the windows are counted with lies in one of them.
   const counted = { counted: { rows: 100, at: 1 }, countAsked: true };
-  expect(hiddenRows(list, { ...asked, ...counted, windowsHoldAll: true }, held)).toBe('none');
+  const judged = { ...asked, ...counted, windowsHoldAllAt: 2 };
+  expect(hiddenRows(list, judged, held)).toBe('none');
+  // It seems to be empty, and is read again once.
+  const [read] = [...list.entries.values()] as [Entry];
+  const empty = { ...list, entries: new Map([[sliceText(wholeTime), { ...read, dueReason: EMPTY }]]) };
+  expect(hiddenRows(empty, { ...judged, windowsHoldAllAt: 1 }, held)).toBe('none');
+  expect(hiddenRows(empty, judged, held)).toMatchObject({
+    due: [{ slice: wholeTime, dueReason: expect.stringContaining('counts 100 rows') }],
+  });
   // The only window was read at 1.
   expect(after({ rows: 100, at: 2 }, true)).toBe('none');
 });
@@ -53,13 +62,13 @@ describe('a list in the order of ids that counts more rows than its pages showed
     const entries = new Map(parts.map(part => [sliceText(part.slice), part]));
     return { ...listWith(), job: products, profile, strategy: strategyFor(profile, products), entries };
   };
-  const TASK = { counted: null, countAsked: true, windowsHoldAll: false, countJudged: false, since: 1 };
+  const TASK = { counted: null, countAsked: true, windowsHoldAllAt: null, countJudged: false, since: 1 };
   /** Of the stored rows, 5 are missing; one record is in quarantine. */
   const judge = (list: List, stored: number, task: Partial<typeof TASK> = {}, lackedByCover = 0) =>
     hiddenRows(list, { ...TASK, ...task }, { rows: stored, quarantined: 1, lackedByCover, missing: 5 });
   const learnt = (list: List, stored: number, task: Partial<typeof TASK> = {}) => {
     const found = judge(list, stored, task);
-    return typeof found === 'string' ? found : found.map(({ trait, value }) => [trait, value]);
+    return typeof found === 'string' || 'due' in found ? found : found.map(({ trait, value }) => [trait, value]);
   };
   const open = ['end', expect.stringContaining('"verdict":"open"')];
 

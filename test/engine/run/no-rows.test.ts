@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
-import { HOUR } from '../../../src/clock.ts';
+import { HOUR, MINUTE } from '../../../src/clock.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
 import { some } from '../../support/long.ts';
-import { openEngine, serveOrders } from '../../support/source.ts';
+import { oneGrantAtATime, openEngine, serveOrders, serveTick } from '../../support/source.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 test('a list that answers 404 while it is empty fails no run, and is read as soon as it has rows', async () => {
@@ -171,3 +171,32 @@ test('a window that answers 404 once it is empty is believed, since the list wit
   });
   await sandbox.close();
 });
+
+test.each([
+  ['sync', 18],
+  ['service', 20],
+] as const)(
+  'windows that are empty while the source is out of order are read again, as the list counts their rows (%s)',
+  async (by, times) => {
+    await withDatabase(async database => {
+      const clock = await createVirtualClock(database);
+      const size = { customers: 5, invoices: 5, transactions: 300 };
+      const sandbox = await openSandbox({ size, rateLimit: 0, clock, variants: { order: 'date-desc' } });
+      const given = { clock, limit: 2000, pageSize: 5, resources: ['transactions'] } as const;
+      const engine = await openEngine(database, sandbox, { ...given, wrapBudget: oneGrantAtATime(clock) });
+      // The windows beside it, which are asked for with a day more, show none of its rows.
+      for (const { id, date } of [...sandbox.rows('transactions')])
+        if (/-12-(29|3.)|-01-0[1-3]/.test(String(date))) sandbox.remove('transactions', id);
+      sandbox.failNext('empty-message', times, /date_from=2023/);
+      await (by === 'sync' ? serveOrders(engine, 'sync') : serveTick(engine));
+      sandbox.forgetFaults();
+      await clock.advance(MINUTE);
+      if (by === 'service') await serveTick(engine);
+      expect(await differences(database, sandbox, 5, ['transactions'])).toEqual([]);
+      const { rows: traits } = await database.query("select value from sluice.traits where trait = 'undated'");
+      expect(traits).toEqual([]);
+      await engine.close();
+      await sandbox.close();
+    });
+  },
+);

@@ -133,7 +133,7 @@ const EXAMPLES: { readonly [K in Kind]: readonly [Example<K>, ...Example<K>[]] }
   // They have asked for the count after the cover.
   counted: [
     [{ rows: 100, at: 5, windowsHoldAll: false }, {}],
-    [{ rows: 100, at: 5, windowsHoldAll: true }, { windowsHoldAll: true }],
+    [{ rows: 100, at: 5, windowsHoldAll: true }, { windowsHoldAllAt: 5 }],
   ],
   deleted: [
     [{ rows: 2 }, { accepted: 1 }],

@@ -4,7 +4,7 @@ import { isPause, MOST_PAGES, wants } from '../../agenda/choice.ts';
 import { monthsHold, summedLists } from '../../agenda/past-months.ts';
 import { isKnownAbsent, plan } from '../../agenda/plan.ts';
 import { lackedByCover } from '../../conclude/claims.ts';
-import { countsAfterCover, mayHideRows } from '../../coverage/hidden-rows.ts';
+import { countsAfterCover, emptyWindows, mayHideRows } from '../../coverage/hidden-rows.ts';
 import { oldestProof, partition, rowsProven } from '../../coverage/list.ts';
 import { doubtCounts } from '../../profile/counts.ts';
 import type { Observation } from '../../profile/observation.ts';
@@ -130,9 +130,13 @@ function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boole
   if (readsAll) return true;
   const isById = resource.strategy.partition === 'id';
   const knowsNew = !isById && isIdOrdered(resource.profile) && reachedKnownRows(resource);
-  const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since;
+  const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since || mayHaveBeenOut(resource);
   return kind === 'slot' && knowsAll && (isById || (resource.total ?? 0) > rowsProven(resource));
 }
+
+/** Windows that leave nothing out may have been empty only because the source was out of order. */
+const mayHaveBeenOut = (resource: Resource): boolean =>
+  resource.profile.counts === null && !resource.profile.leavesOut && emptyWindows(resource).length > 0;
 
 /** The last reading of the newest end came to rows that were stored: where they are ordered by id, it overlooked no new one. */
 const reachedKnownRows = ({ entries }: Resource): boolean =>
