@@ -114,10 +114,11 @@ const isWatched = ({ list, task }: RecordedPlan, text: string): boolean =>
   !task.settled.includes(text) &&
   watched(listOf(list)).some(({ slice, readAt }) => sliceText(slice) === text && (readAt ?? 0) < task.since);
 
-/** The recorder's choice as it would be now: the requests of a slot no longer count against an allowance. */
-export function withoutAllowance({ task, next }: RecordedPlan): RecordedPlan['next'] {
-  return task.kind === 'slot' && typeof next === 'object' ? { ...next, counted: false } : next;
-}
+/** A choice without whether it counts against an allowance: of a slot, all did, and now watched values do. */
+export const withoutAllowance = <Next>({ task }: RecordedPlan, next: Next): Next =>
+  task.kind === 'slot' && typeof next === 'object' && next !== null && 'counted' in next
+    ? { ...next, counted: false }
+    : next;
 
 /** The recorder's choice as it would be now: a list that was never read is asked for two of its newest pages only. */
 export function firstPages({ list }: RecordedPlan, next: RecordedPlan['next']): RecordedPlan['next'] {

@@ -21,7 +21,9 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
   const asked = settled.filter(each => /^confirm (?!cover$)/.test(each)).map(each => each.slice('confirm '.length));
   const state: TaskProgress = {
     ...NO_PROGRESS,
-    ...{ readsAll: affordable, allowance, counted: countedFirst(counted) },
+    ...{ readsAll: affordable, counted: countedFirst(counted) },
+    // The recorder's ticks read all values that a job watches.
+    allowance: task.kind === 'slot' ? Number.POSITIVE_INFINITY : allowance,
     targets: targets.map(parseSlice),
     failure: failure === null ? null : { kind: failure },
     done: new Set([...settled.filter(each => !/^confirm |^recount$/.test(each)), ...valuesLeftOut(recorded)]),
@@ -37,12 +39,17 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
   const wasChosen = typeof recorded.next === 'object' ? recorded.next.slice : null;
   return {
     was: [
-      withoutOrder(recorded, firstPages(recorded, withoutAllowance(recorded)), wasChosen),
+      withoutOrder(recorded, firstPages(recorded, withoutAllowance(recorded, recorded.next)), wasChosen),
       recorded.settled,
       recorded.targets,
       recorded.absent,
     ],
-    is: [withoutOrder(recorded, shown(next), chosen), settledBy(next), left.map(sliceText), absent],
+    is: [
+      withoutOrder(recorded, withoutAllowance(recorded, shown(next)), chosen),
+      settledBy(next),
+      left.map(sliceText),
+      absent,
+    ],
     chosen,
   };
 }

@@ -9,7 +9,7 @@ import { type IdSlice, overlap, type Slice } from '../slices/slice.ts';
 export interface TaskProgress {
   /** A sync reads everything again, as that costs at most half the hourly limit; null until that is decided, once for each. */
   readonly readsAll: boolean | null;
-  /** Requests it may still spend on reading again what was read before. */
+  /** Requests it may still spend on reading again what was read before; for a tick, on the values that its job watches. */
   readonly allowance: number;
   /** What hints point to, or a refresh asks for; the first comes next. */
   readonly targets: readonly Slice[];

@@ -60,7 +60,7 @@ export const targetsBeside = (list: List, wish: Pick<Wish, 'kind' | 'state'>): r
  */
 export function plan(facts: PlanFacts): Next {
   const next = planNow(facts);
-  if (isChoice(next) && isMetered(facts)) return { ...next, counted: true };
+  if (isChoice(next) && (isMetered(facts) || isValueOfSlot(facts, next.slice))) return { ...next, counted: true };
   return next === 'done' ? (planPause(facts) ?? next) : next;
 }
 
@@ -143,9 +143,12 @@ const rereads = (facts: PlanFacts): boolean =>
 const isMetered = ({ wish: { kind, state } }: PlanFacts): boolean =>
   kind === 'hint' || (kind === 'sync' && state.readsAll === false);
 
+/** A tick reads the values that a job watches, if that costs little: thousands of open invoices would leave nothing for all else. */
+const isValueOfSlot = ({ wish }: PlanFacts, slice: Slice): boolean => wish.kind === 'slot' && slice.by === 'value';
+
 /** Whether the allowance pays for this reading of what was read before, as far as its cost is known. The newest rows are always read. */
 const isPaid = (facts: PlanFacts, entry: Entry): boolean =>
-  !isMetered(facts) ||
+  !(isMetered(facts) || (isValueOfSlot(facts, entry.slice) && entry.readAt !== null)) ||
   entry.slice.by === 'newest' ||
   isNewestEnd(entry) ||
   entry.requests <= facts.wish.state.allowance;

@@ -5,6 +5,9 @@ import { agendaTask } from '../agenda.ts';
 import type { Loop } from '../engine.ts';
 import { addTask } from './task-list.ts';
 
+/** Of what the limit allows between two ticks of a list, the second may spend this on values that its job watches. */
+const VALUES_SHARE = 1 / 8;
+
 /** Creates tasks for open slots, one per resource at a time. */
 export async function takeSlots(loop: Loop, now: number): Promise<void> {
   const { database, source } = loop.engine;
@@ -36,5 +39,6 @@ async function take(loop: Loop, slot: Slot, now: number): Promise<void> {
   const since = Math.min(slot.at, now);
   const valuesSince = slot.previousAt ?? since;
   const given = { kind: 'slot', resource, runId, orderId: null, since, valuesSince, lane: 'live' } as const;
-  addTask(loop, createTask({ ...given, wasHeldBack: last?.failure === 'fuse' }));
+  const allowance = ((engine.limit * Math.min(since - valuesSince, engine.windowMs)) / engine.windowMs) * VALUES_SHARE;
+  addTask(loop, createTask({ ...given, wasHeldBack: last?.failure === 'fuse' }, { allowance }));
 }
