@@ -89,8 +89,9 @@ function isAccepted(limit: number, values: Variants['limit-values']): boolean {
 function chooseLimit(requested: number, style: string): number | Record<string, string> {
   if (style.startsWith('ignored')) return Number(style.split('-')[1] ?? DEFAULT_LIMIT);
   if (style === 'honoured') return requested;
-  const [maximum, rejects] = style.split('-') as [string, string | undefined];
-  if (rejects === undefined) return Math.min(requested, Number(maximum));
+  const [maximum, otherwise] = style.split('-') as [string, string | undefined];
+  if (otherwise === undefined) return Math.min(requested, Number(maximum));
+  if (otherwise === 'default') return requested <= Number(maximum) ? requested : DEFAULT_LIMIT;
   return requested <= Number(maximum) ? requested : { limit: `The limit must not be greater than ${maximum}` };
 }
 

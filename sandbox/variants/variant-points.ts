@@ -42,7 +42,7 @@ export const variantPoints = {
     'past-end',
   ),
   'limit-max': point(
-    'How a large `limit` is treated; 100, 20 and 1000 stand for any whole number, as in `250`, `250-reject` and `ignored-25`.',
+    'How a large `limit` is treated; 100, 20 and 1000 stand for any whole number, as in `250`, `250-reject`, `ignored-25` and `250-default` (above 250, as where none is given).',
     {
       '100': 'clamped to 100',
       '1000': 'clamped to 1000',
@@ -52,7 +52,7 @@ export const variantPoints = {
       ignored: 'ignored: always 20 rows',
     },
     '100',
-    /^([1-9]\d{0,8}(-reject)?|ignored-[1-9]\d{0,8})$/,
+    /^([1-9]\d{0,8}(-reject|-default)?|ignored-[1-9]\d{0,8})$/,
   ),
   order: point(
     'The order of every list.',

@@ -128,7 +128,8 @@ test('a list of any length and paging is read completely, with at most one extra
       const doubted = !counts && pastEnd !== 'last-page' && count > 0 && count % pageSize === 0 ? 1 : 0;
       // Nothing else tells whether rows slipped between pages.
       const rounds = !counts && pages > 1 ? 2 : 1;
-      expect(asked.length).toBeLessThanOrEqual(rounds * (pages + 1 + doubted));
+      // A short first page is asked for once more, by another limit.
+      expect(asked.length).toBeLessThanOrEqual(rounds * (pages + 1 + doubted) + 1);
       // Within a round, a row comes twice only where the source sends its last page again.
       if (pastEnd !== 'last-page' || counts) expect(shown).toHaveLength(rounds * count);
     }),
@@ -145,7 +146,8 @@ test('a last page that repeats rows of the first, because equal dates change the
   expect(steps.flatMap(step => step.learnt ?? []).filter(({ trait }) => trait === 'paging')).toEqual([]);
   expect(steps.at(-1)?.end?.kind).toBe('proven');
   expect(new Set(steps.flatMap(step => step.rows.map(row => row.key))).size).toBe(11);
-  expect(asked).toEqual([1, 2, 1, 2]);
+  // The first page is asked for once more by another limit, as it is short.
+  expect(asked).toEqual([1, 1, 2, 1, 2]);
 });
 
 test('a second page equal to the first counts as ignored paging, even with a count', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { differences } from '../../support/compare.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -163,6 +164,28 @@ test.each(some(['10-25-50-100', 'at-least-10'] as const, 1))(
         for (const row of [...sandbox.rows(resource)].slice(150, 155)) sandbox.remove(resource, row.id);
       await refused();
       expect(await refused()).toBe(0);
+      await engine.close();
+    });
+    await sandbox.close();
+  },
+);
+
+test.each(some(['meta', 'no-meta'] as const, 2))(
+  'pages are as long as a source allows that shows its default above its maximum (%s)',
+  async paging => {
+    const size = { customers: 400, invoices: 400, transactions: 10 };
+    const sandbox = await openSandbox({
+      size,
+      rateLimit: 0,
+      variants: parseVariants(`limit-max=100-default,paging=${paging}`),
+    });
+    await withDatabase(async database => {
+      const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['customers', 'invoices'] });
+      const orders = await serveOrders(engine, 'sync');
+      expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done']);
+      expect(await differences(database, sandbox, 5, ['customers', 'invoices'])).toEqual([]);
+      // 800 rows at 20 a page would take more than 40.
+      expect(sandbox.stats.total).toBeLessThan(40);
       await engine.close();
     });
     await sandbox.close();

@@ -1,6 +1,7 @@
 import { stampMs } from '../../../clock.ts';
 import { isKind, type SluiceError } from '../../../errors.ts';
 import { type Client, isTimeout, type ListAnswer, type Meta } from '../../../source/client.ts';
+import { countPages } from '../../../source/paging/page-count.ts';
 import type { KnownAnswer } from '../../../warehouse/rows/write/known-answers.ts';
 import { holdsNothing, type List, pageSize } from '../../coverage/list.ts';
 import { believedMeta, promisedPages } from '../../profile/counts.ts';
@@ -122,7 +123,8 @@ async function fetchAdmitted(question: ListQuery, asked: PageRequest): Promise<A
   for (;;) {
     const { page, limit } = attempt;
     try {
-      return await fetchOnce(question, attempt, isHasty(attempt, asked));
+      const answer = await fetchOnce(question, attempt, isHasty(attempt, asked));
+      return asked.flexible && mayShowMore(question, answer) ? await fetchLonger(question, answer) : answer;
     } catch (cause) {
       const error = orAbsent(resource, cause);
       const next = afterError(error, attempt, asked);
@@ -137,6 +139,30 @@ async function fetchAdmitted(question: ListQuery, asked: PageRequest): Promise<A
 }
 
 type Admitted = Omit<PageAnswer, 'release'>;
+
+/** Rows that sources show where no limit is given. */
+const DEFAULTS: readonly number[] = [10, 20, 25, 30, 50];
+
+/** Of a list of which no full page was seen before, this one is shorter than most sources allow, and others follow. */
+function mayShowMore({ task, query }: ListQuery, { page, limit, rows, meta }: Admitted): boolean {
+  const isShort = page === 1 && limit > SMALL_PAGE && rows.length > 1 && rows.length < SMALL_PAGE;
+  if (!isShort || task.resource.profile.pageSize !== null) return false;
+  return meta === undefined
+    ? !isFiltered(query) && DEFAULTS.includes(rows.length)
+    : (countPages(meta, rows.length) ?? 1) > 1;
+}
+
+/** Where the limit is above their maximum, some sources show as few rows as without any. */
+async function fetchLonger(question: ListQuery, answer: Admitted): Promise<Admitted> {
+  const attempt: Attempt = { page: 1, limit: SMALL_PAGE, patient: false, refusals: 0 };
+  try {
+    const longer = await fetchOnce(question, attempt, false);
+    return { ...longer, requests: answer.requests + longer.requests };
+  } catch (error) {
+    if (isRefusal(error)) return answer;
+    throw error;
+  }
+}
 
 /** How a page is asked for. */
 interface Attempt {
