@@ -29,9 +29,7 @@ async function begin(session: Session, path: string): Promise<0> {
     throw new SluiceError(
       'usage',
       `There is a resource ${name} already${known.listFile ? `: ${known.listFile}` : ''}.`,
-      {
-        next: `Its fields: sluice fields ${name}`,
-      },
+      { next: `Its fields: sluice fields ${name}` },
     );
   const rows = await readPage(session, name, path);
   const { fields, nested, odd } = sampleFields(rows);

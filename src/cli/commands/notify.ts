@@ -231,9 +231,7 @@ async function resumeDeliveries(session: Session, name: string, { from }: { read
     throw new SluiceError(
       'usage',
       `The receiver ${name} is of the source ${receiver.source}, which is not among these.`,
-      {
-        next: `Sources: ${settings.sources.map(each => each.name).join(', ')}.`,
-      },
+      { next: `Sources: ${settings.sources.map(each => each.name).join(', ')}.` },
     );
   const { schema } = source;
   const database = await openMigrated(session);

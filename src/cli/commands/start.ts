@@ -162,9 +162,7 @@ async function serveBeside(
     ...{ host, port, token },
     ...{ openReader, editor },
     pending: () =>
-      listPending(editor.session, database, {
-        sources: sources.slice(probes++ % sources.length).slice(0, 1),
-      }),
+      listPending(editor.session, database, { sources: sources.slice(probes++ % sources.length).slice(0, 1) }),
     pulse,
   });
   closing.push(() => service.close());

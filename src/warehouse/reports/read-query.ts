@@ -118,9 +118,7 @@ const tooLarge = (most: number): SluiceError =>
   new SluiceError(
     'failed',
     `The result is larger than ${Math.floor(most / 2 ** 20)} MB, so it was not read to its end.`,
-    {
-      next: 'Select fewer columns or rows.',
-    },
+    { next: 'Select fewer columns or rows.' },
   );
 
 /** For a superuser in DATABASE_URL without a login that may only read: a deliberate query can take the rights back. */
