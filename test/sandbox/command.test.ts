@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { sandboxCommand } from '../../src/cli/commands/sandbox.ts';
+import { command as sandboxCommand } from '../../src/cli/commands/sandbox.ts';
 import type { Session } from '../../src/cli/session/session.ts';
 import { type Clock, HOUR } from '../../src/clock.ts';
 import { explain, isKind } from '../../src/errors.ts';

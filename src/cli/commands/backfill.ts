@@ -51,7 +51,7 @@ interface Options {
   readonly wait: boolean;
 }
 
-export function backfillCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('backfill', EXAMPLES)
     .argument('<resource>', 'the resource to read')
     .option('--from <date>', 'first day, YYYY-MM-DD in SOURCE_TIMEZONE')

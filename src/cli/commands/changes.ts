@@ -29,7 +29,7 @@ interface Options {
   readonly follow?: boolean;
 }
 
-export function changesCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('changes', EXAMPLES)
     .argument('[resource]', 'one list')
     .option('--from <number>', `all from this number on (default: the newest ${NEWEST})`, parseChangeNumber)

@@ -35,7 +35,7 @@ interface Options {
   readonly digest?: string;
 }
 
-export function closeCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('close', EXAMPLES)
     .argument('[month]', 'such as 2025-03 (default: list the closed months)')
     .option('--again', 'close it again with its present rows; replaces what was closed')

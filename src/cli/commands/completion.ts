@@ -5,7 +5,7 @@ const EXAMPLES = `sluice completion bash > /etc/bash_completion.d/sluice
 sluice completion zsh > "\${fpath[1]}/_sluice"
 sluice completion fish > ~/.config/fish/completions/sluice.fish`;
 
-export function completionCommand(cli: Cli, all: () => Promise<readonly Command[]>): Command {
+export function command(cli: Cli, all: () => Promise<readonly Command[]>): Command {
   return newCommand('completion', EXAMPLES)
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .action(

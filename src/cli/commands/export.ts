@@ -28,7 +28,7 @@ interface Options extends FreshOptions {
   readonly partitionBy?: string;
 }
 
-export function exportCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('export', EXAMPLES)
     .argument('<what>', 'a table or view such as invoices or sluice.runs, or one SQL statement')
     .requiredOption('--out <path>', 'the file, or with --partition-by the folder')

@@ -48,7 +48,7 @@ interface Options {
   readonly wait: boolean;
 }
 
-export function forgetCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('forget', EXAMPLES)
     .argument('<resource>', 'the list that it belonged to')
     .argument('<key>', 'its id, or what its table shows as _key')

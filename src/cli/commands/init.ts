@@ -19,7 +19,7 @@ interface Options {
   readonly force?: boolean;
 }
 
-export function initCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('init', EXAMPLES)
     .option('--url <url>', 'the address; the key is then read from standard input unless that is a terminal')
     .option('--force', 'replace the address and key that .env sets')

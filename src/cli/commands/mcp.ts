@@ -26,7 +26,7 @@ import { hoursOf, orderBackfill } from './backfill.ts';
 const INSTRUCTIONS = `A Postgres warehouse that Sluice keeps equal to a business suite: customers, invoices, transactions and more.
 Start with describe_tables. Before you rely on an answer, ask freshness: rows change at the source, and the warehouse follows.`;
 
-export function mcpCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('mcp', 'sluice mcp\nsluice mcp --allow-orders    it may also order backfills, which spend requests')
     .option('--allow-orders', 'the agent may order backfills')
     .action(cli.action({ source: false }, mcp));

@@ -38,7 +38,7 @@ sluice push leads fair.ndjson --yes      one JSON object per line`;
 
 type Options = Sending['options'] & { readonly yes?: boolean };
 
-export function pushCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('push', EXAMPLES)
     .argument('<resource>', `one of: ${Object.keys(PUSH_TARGETS).join(', ')}`)
     .argument('<file>', 'a .csv file with a header line, or an .ndjson file')

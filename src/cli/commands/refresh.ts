@@ -38,7 +38,7 @@ sluice refresh invoices 4711 --dry-run             what it would cost`;
 
 interface Options extends CostOptions, Pick<Named, 'from' | 'to' | 'where'> {}
 
-export function refreshCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('refresh', EXAMPLES)
     .argument('<resource>', 'the list that they belong to')
     .argument('[key...]', 'their ids, or what the table shows as _key')

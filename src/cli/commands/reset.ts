@@ -14,7 +14,7 @@ interface Options {
   readonly source?: string;
 }
 
-export function resetCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('reset', 'sluice reset transactions --yes')
     .argument('<resource>', 'the resource to reset')
     .option('--yes', 'do not ask for confirmation')

@@ -33,7 +33,7 @@ interface Options extends Record<'seed' | 'activity' | 'rateLimit' | 'latency' |
   readonly faultsScript?: string;
 }
 
-export function sandboxCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const most = 2 ** 31 - 1;
   return newCommand('sandbox', EXAMPLES)
     .option('--seed <n>', 'equal seeds and sizes give equal data', wholeNumber('--seed', 0, most), 1)

@@ -30,7 +30,7 @@ interface Options extends FreshOptions {
 const DEFAULT_TIMEOUT_S = 60;
 const MOST_TIMEOUT_S = 7 * 24 * 3600;
 
-export function sqlCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('sql', EXAMPLES)
     .argument('[query]', 'one SQL statement (default: read from standard input)')
     .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'csv-safe', 'json', 'ndjson']))

@@ -32,7 +32,7 @@ import {
 } from '../session/session.ts';
 import { openLedger, plannedOf, serviceName, watchedSource } from '../session/source-settings.ts';
 
-export function startCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('start', 'sluice start\nsluice start --source vienna     only one source of several').action(
     cli.action({ source: true }, (session, _options: unknown, command: Command) =>
       withAnySignal([session.draining], drain =>

@@ -44,7 +44,7 @@ interface Options extends CostOptions {
   readonly restored?: number | true;
 }
 
-export function syncCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('sync', EXAMPLES)
     .argument('[resource...]', 'resources to read (default: all)')
     .option('--full', 'read everything again, however long the request limit makes it wait');

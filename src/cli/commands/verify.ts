@@ -26,7 +26,7 @@ interface Options extends CostOptions {
 
 type Report = Record<'absent' | 'different' | 'extra' | 'unreadable' | 'unproven', readonly string[]>;
 
-export function verifyCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('verify', EXAMPLES)
     .argument('[resource...]', 'resources to compare (default: all)')
     .option('--repair', 'make the warehouse equal to the source');

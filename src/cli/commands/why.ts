@@ -15,7 +15,7 @@ import { type Cli, newCommand, type Session, selectResources } from '../session/
 const EXAMPLES = `sluice why invoices 4711
 sluice why customers 17 --json`;
 
-export function whyCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('why', EXAMPLES)
     .argument('<resource>', 'the list that it belongs to')
     .argument('<key>', 'its id, or what its table shows as _key')
