@@ -6,6 +6,7 @@ import { openResource } from '../../engine/resource.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
 import { count, listed, plural } from '../../service/format.ts';
+import { jsonIn } from '../../source/answers/envelope.ts';
 import { isObject } from '../../source/answers/json.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { forgetStatistics } from '../../warehouse/database/forget-statistics.ts';
@@ -282,14 +283,6 @@ export function marksOf(copies: readonly unknown[]) {
       else if (NAME_FIELD.test(field)) names.add(text);
     }
   };
-  for (const copy of copies) collect(typeof copy === 'string' ? parsed(copy) : copy, '');
+  for (const copy of copies) collect(typeof copy === 'string' ? jsonIn(copy) : copy, '');
   return { contacts: [...contacts], names: [...names] };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
 }

@@ -22,6 +22,15 @@ export async function openMigrated(session: Session): Promise<Warehouse> {
   return database;
 }
 
+/** Opens the warehouse as its owner and leaves it as it is. Kind `usage` where there is none, `configuration` where its tables are not up to date. */
+export async function openToRead(session: Session): Promise<Warehouse> {
+  const database = await session.openDatabase();
+  if (!(await hasBookkeeping(session, database)))
+    throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
+  await refusePending(session, database);
+  return database;
+}
+
 interface Schemas extends Pick<MigrationOptions, 'putsBack'> {
   /** Default: of all sources of the command. */
   readonly schemas?: readonly string[];

@@ -145,6 +145,13 @@ export function selectResources(jobs: ReadonlyMap<string, Job>, names: readonly 
   return names.length === 0 ? [...jobs.keys()] : [...new Set(names)];
 }
 
+/** A list of the only source. Kind `usage` for an unknown one, and where there are several sources. */
+export function listOf({ jobs, settings }: Pick<Session, 'jobs' | 'settings'>, name: string) {
+  selectResources(jobs, [name]);
+  const { name: source, schema } = settings.single;
+  return { source, schema, name, job: jobs.get(name) as Job };
+}
+
 /** A parser for a numeric option. It throws the kind `usage` for anything but a whole number in the range. */
 export function wholeNumber(flag: string, least: number, most: number): (text: string) => number {
   return text => {
