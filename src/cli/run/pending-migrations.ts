@@ -1,6 +1,7 @@
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
+import { firstOf } from '../../service/format.ts';
 import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { DeclaredTable } from '../../warehouse/database/declared-table.ts';
@@ -122,13 +123,8 @@ export async function refusePending(session: Session, database: Database): Promi
     throw new SluiceError('configuration', `Pending migrations: ${pendingText(pending)}.`, { next: MIGRATE });
 }
 
-const MOST_NAMED = 3;
-
 /** Names the first few: a new database lacks them all. */
-export function pendingText(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
+export const pendingText = (names: readonly string[]): string => firstOf(names, 3);
 
 /**
  * Whether there is bookkeeping to read: false if Sluice never ran on this database. Kind `configuration` if an older version
