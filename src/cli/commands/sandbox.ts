@@ -8,7 +8,7 @@ import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { SluiceError } from '../../errors.ts';
 import { shellWord } from '../../next-steps.ts';
 import { readNamed } from '../session/read-named.ts';
-import { type Cli, newCommand, pathFrom, type Session, untilAborted, wholeNumber } from '../session/session.ts';
+import { type Cli, newCommand, parseWholeNumber, pathFrom, type Session, untilAborted } from '../session/session.ts';
 
 const EXAMPLES = `sluice sandbox --size medium --activity 30 --port 4010
 sluice sandbox --variant order=shuffled,limit-max=1000
@@ -36,18 +36,18 @@ interface Options extends Record<'seed' | 'activity' | 'rateLimit' | 'latency' |
 export function command(cli: Cli): Command {
   const most = 2 ** 31 - 1;
   return newCommand('sandbox', EXAMPLES)
-    .option('--seed <n>', 'equal seeds and sizes give equal data', wholeNumber('--seed', 0, most), 1)
+    .option('--seed <n>', 'equal seeds and sizes give equal data', parseWholeNumber('--seed', 0, most), 1)
     .addOption(new Option('--size <size>', 'amount of data').choices(SIZES).default('small'))
     .option(
       '--activity <n>',
       'random changes per minute to customers, invoices and transactions; the other lists get a tenth as many',
-      wholeNumber('--activity', 0, 100_000),
+      parseWholeNumber('--activity', 0, 100_000),
       0,
     )
     .option('--daily-reset', 'at midnight UTC, restore the initial data and forget webhooks')
-    .option('--rate-limit <n>', 'requests per hour; 0 for no limit', wholeNumber('--rate-limit', 0, most), 1000)
-    .option('--latency <ms>', 'delay of each answer in milliseconds', wholeNumber('--latency', 0, 60_000), 0)
-    .option('--port <port>', 'port to listen on; 0 for any free port', wholeNumber('--port', 0, 65_535), 0)
+    .option('--rate-limit <n>', 'requests per hour; 0 for no limit', parseWholeNumber('--rate-limit', 0, most), 1000)
+    .option('--latency <ms>', 'delay of each answer in milliseconds', parseWholeNumber('--latency', 0, 60_000), 0)
+    .option('--port <port>', 'port to listen on; 0 for any free port', parseWholeNumber('--port', 0, 65_535), 0)
     .option('--key <key>', 'the API key that it accepts', parseKey, SANDBOX_KEY)
     .option('--variant <name=value,..>', 'vary the behaviour; repeatable', collect)
     .option('--variants', 'list all variants and faults')

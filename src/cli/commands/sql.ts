@@ -10,7 +10,7 @@ import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
 import { openTextFile, writeRows } from '../output/result-file.ts';
 import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
-import { type Cli, newCommand, openQueryLogin, pathFrom, type Session, wholeNumber } from '../session/session.ts';
+import { type Cli, newCommand, openQueryLogin, parseWholeNumber, pathFrom, type Session } from '../session/session.ts';
 import type { Input } from '../session/shell.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
@@ -39,7 +39,7 @@ export function command(cli: Cli): Command {
     .option(
       '--timeout <seconds>',
       'stop the query after this time; 0: never',
-      wholeNumber('--timeout', 0, MOST_TIMEOUT_S),
+      parseWholeNumber('--timeout', 0, MOST_TIMEOUT_S),
       DEFAULT_TIMEOUT_S,
     );
   return withFreshOptions(command).action(cli.action({ source: false }, runQuery));

@@ -16,9 +16,9 @@ import {
   duration,
   type ExitCode,
   newCommand,
+  parseWholeNumber,
   type Session,
   selectResources,
-  wholeNumber,
   withCostOptions,
 } from '../session/session.ts';
 
@@ -52,7 +52,7 @@ export function command(cli: Cli): Command {
     .option(
       '--accept-deletes <n>',
       'override the loss limit for up to <n> rows',
-      wholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
+      parseWholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
     )
     .option('--accept-losses <list.field,..>', 'empty these columns or child rows where the source does, however many')
     .option('--moved', 'confirm that the source has a new address but is the same installation')

@@ -153,7 +153,7 @@ export function listOf({ jobs, settings }: Pick<Session, 'jobs' | 'settings'>, n
 }
 
 /** A parser for a numeric option. It throws the kind `usage` for anything but a whole number in the range. */
-export function wholeNumber(flag: string, least: number, most: number): (text: string) => number {
+export function parseWholeNumber(flag: string, least: number, most: number): (text: string) => number {
   return text => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
@@ -204,5 +204,5 @@ export const withCostOptions = (
 ): Command =>
   command
     .option('--dry-run', 'print what it would cost and when it would be done; send no request and change nothing')
-    .option('--max-requests <n>', most, wholeNumber('--max-requests', 1, 1_000_000))
+    .option('--max-requests <n>', most, parseWholeNumber('--max-requests', 1, 1_000_000))
     .option('--no-wait', NO_WAIT);
