@@ -67,7 +67,7 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
   return {
     ...migrations,
     ...{ database, schema, clock },
-    lists: listsOf(session, schema),
+    lists: declaredIn(session, schema),
     timeZone: settings.sources.find(source => source.schema === schema)?.timeZone ?? 'UTC',
     // The first signal, in a service too: a migration that waits for another process has not begun.
     signal: draining,
@@ -76,7 +76,7 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
 }
 
 /** The tables of a schema, as the settings of its source want them. */
-function listsOf(
+function declaredIn(
   { jobs, settings: { sources, hashKey } }: Pick<Session, 'jobs' | 'settings'>,
   schema: string,
 ): DeclaredTable[] {
@@ -90,7 +90,7 @@ export async function checkDeclared(
   database: Database,
   { schema }: { readonly schema: string },
 ) {
-  const lacking = await lackingIn(database.kysely, { schema, lists: listsOf(session, schema), putsBack: true });
+  const lacking = await lackingIn(database.kysely, { schema, lists: declaredIn(session, schema), putsBack: true });
   const isLacking = ({ tables, masks }: Lacking) =>
     masks.length > 0 ||
     tables.some(({ absent, columns, undeclared }) => absent || columns.length > 0 || undeclared.length > 0);
