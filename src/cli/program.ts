@@ -4,158 +4,101 @@ import { didYouMean } from '../nearest-name.ts';
 import { VERSION } from '../version.ts';
 import type { Cli } from './session/session.ts';
 
-/** What it does, and how it is loaded: loading all takes three times as long as loading one. */
-type Listed = readonly [description: string, load: (cli: Cli) => Promise<Command>];
-
-/** As `sluice --help` shows them. */
-const GROUPS: Readonly<Record<string, Readonly<Record<string, Listed>>>> = {
+/** What each does, as `sluice --help` shows them. */
+const GROUPS = {
   'Begin:': {
-    demo: [
-      'See Sluice at work in half a minute on made-up data; your own data is not touched',
-      async cli => (await import('./commands/demo.ts')).demoCommand(cli),
-    ],
-    init: [
-      'Connect a source: ask for its address and key, test them, write .env',
-      async cli => (await import('./commands/init.ts')).initCommand(cli),
-    ],
-    start: [
-      'Run as a service: read every resource on its schedule and complete orders',
-      async cli => (await import('./commands/start.ts')).startCommand(cli),
-    ],
-    doctor: [
-      'Check settings, database and source; sends at most one request to each source',
-      async cli => (await import('./commands/doctor.ts')).doctorCommand(cli),
-    ],
+    demo: 'See Sluice at work in half a minute on made-up data; your own data is not touched',
+    init: 'Connect a source: ask for its address and key, test them, write .env',
+    start: 'Run as a service: read every resource on its schedule and complete orders',
+    doctor: 'Check settings, database and source; sends at most one request to each source',
   },
   'Read the source:': {
-    sync: [
-      'Read what is new and what may have changed',
-      async cli => (await import('./commands/sync.ts')).syncCommand(cli),
-    ],
-    refresh: [
-      'Make some records equal to the source now; exit with 1 if they are not',
-      async cli => (await import('./commands/refresh.ts')).refreshCommand(cli),
-    ],
-    backfill: [
-      'Read one resource again, completely or between two dates',
-      async cli => (await import('./commands/backfill.ts')).backfillCommand(cli),
-    ],
-    verify: [
-      'Compare every slice with the source; exit with 1 if anything differs',
-      async cli => (await import('./commands/verify.ts')).verifyCommand(cli),
-    ],
+    sync: 'Read what is new and what may have changed',
+    refresh: 'Make some records equal to the source now; exit with 1 if they are not',
+    backfill: 'Read one resource again, completely or between two dates',
+    verify: 'Compare every slice with the source; exit with 1 if anything differs',
   },
   'Use the data:': {
-    sql: ['Run a read-only query on the warehouse', async cli => (await import('./commands/sql.ts')).sqlCommand(cli)],
-    changes: [
-      'Show what changed, from the first full reading on, and follow it',
-      async cli => (await import('./commands/changes.ts')).changesCommand(cli),
-    ],
-    notify: [
-      'Deliver changes to other programs and chats: a signed POST for each, in order',
-      async cli => (await import('./commands/notify.ts')).notifyCommand(cli),
-    ],
-    export: [
-      'Write a table, a view or a query to a file',
-      async cli => (await import('./commands/export.ts')).exportCommand(cli),
-    ],
-    mcp: [
-      'Let an agent query the warehouse: a Model Context Protocol server on standard input and output',
-      async cli => (await import('./commands/mcp.ts')).mcpCommand(cli),
-    ],
+    sql: 'Run a read-only query on the warehouse',
+    changes: 'Show what changed, from the first full reading on, and follow it',
+    notify: 'Deliver changes to other programs and chats: a signed POST for each, in order',
+    export: 'Write a table, a view or a query to a file',
+    mcp: 'Let an agent query the warehouse: a Model Context Protocol server on standard input and output',
   },
   'See what Sluice knows:': {
-    status: [
-      'Show what the warehouse holds, how fresh it is, and what Sluice is doing',
-      async cli => (await import('./commands/status.ts')).statusCommand(cli),
-    ],
-    why: [
-      'Tell the story of one record: is it right, what changed, what brought it',
-      async cli => (await import('./commands/why.ts')).whyCommand(cli),
-    ],
-    agenda: [
-      'Show what the service asks the source next, and why; sends no request',
-      async cli => (await import('./commands/agenda.ts')).agendaCommand(cli),
-    ],
-    quarantine: [
-      'List records that could not be parsed; they are kept and retried at the next reading',
-      async cli => (await import('./commands/quarantine.ts')).quarantineCommand(cli),
-    ],
+    status: 'Show what the warehouse holds, how fresh it is, and what Sluice is doing',
+    why: 'Tell the story of one record: is it right, what changed, what brought it',
+    agenda: 'Show what the service asks the source next, and why; sends no request',
+    quarantine: 'List records that could not be parsed; they are kept and retried at the next reading',
   },
   'Decide:': {
-    accept: [
-      'Accept that many values of a column were replaced, which ends the incident',
-      async cli => (await import('./commands/accept.ts')).acceptCommand(cli),
-    ],
-    undo: [
-      'Restore the rows that a run replaced or deleted, without a request',
-      async cli => (await import('./commands/undo.ts')).undoCommand(cli),
-    ],
-    close: [
-      'Close a month: keep its rows with sums and digests, and tell what changes later',
-      async cli => (await import('./commands/close.ts')).closeCommand(cli),
-    ],
-    forget: [
-      'Erase a record that was deleted at the source, and every trace of it here',
-      async cli => (await import('./commands/forget.ts')).forgetCommand(cli),
-    ],
-    reset: [
-      'Delete the rows of one resource here, and everything recorded about them',
-      async cli => (await import('./commands/reset.ts')).resetCommand(cli),
-    ],
+    accept: 'Accept that many values of a column were replaced, which ends the incident',
+    undo: 'Restore the rows that a run replaced or deleted, without a request',
+    close: 'Close a month: keep its rows with sums and digests, and tell what changes later',
+    forget: 'Erase a record that was deleted at the source, and every trace of it here',
+    reset: 'Delete the rows of one resource here, and everything recorded about them',
   },
   'Write to the source:': {
-    push: [
-      'Create records at the source from a file, each line once',
-      async cli => (await import('./commands/push.ts')).pushCommand(cli),
-    ],
-    webhooks: [
-      'Let the source report changes, so that they are read within seconds',
-      async cli => (await import('./commands/webhooks.ts')).webhooksCommand(cli),
-    ],
+    push: 'Create records at the source from a file, each line once',
+    webhooks: 'Let the source report changes, so that they are read within seconds',
   },
   'Set up:': {
-    grant: [
-      'Create or update the login that may only read, for sluice sql, psql and BI tools',
-      async cli => (await import('./commands/grant.ts')).grantCommand(cli),
-    ],
-    fields: [
-      'Show what the source sends beyond the columns; give such a field a column',
-      async cli => (await import('./commands/fields.ts')).fieldsCommand(cli),
-    ],
-    migrate: [
-      'Bring the tables of the warehouse up to date',
-      async cli => (await import('./commands/migrate.ts')).migrateCommand(cli),
-    ],
-    sandbox: [
-      'Run a local server that behaves like the source, with made-up data',
-      async cli => (await import('./commands/sandbox.ts')).sandboxCommand(cli),
-    ],
-    new: [
-      'Begin a list that Sluice does not read yet: declare its fields from one page of it',
-      async cli => (await import('./commands/new.ts')).newResourceCommand(cli),
-    ],
-    completion: [
-      'Print a script that makes a shell complete commands, options and resources',
-      async cli =>
-        (await import('./commands/completion.ts')).completionCommand(
-          cli,
-          async () => (await createProgram(cli)).commands,
-        ),
-    ],
-    'stop-db': [
-      'Stop the embedded Postgres server; the next command starts it again',
-      async cli => (await import('./commands/stop-db.ts')).stopDbCommand(cli),
-    ],
-    uninstall: [
-      'Remove all that Sluice keeps: tables, bookkeeping, the embedded Postgres',
-      async cli => (await import('./commands/uninstall.ts')).uninstallCommand(cli),
-    ],
+    grant: 'Create or update the login that may only read, for sluice sql, psql and BI tools',
+    fields: 'Show what the source sends beyond the columns; give such a field a column',
+    migrate: 'Bring the tables of the warehouse up to date',
+    sandbox: 'Run a local server that behaves like the source, with made-up data',
+    new: 'Begin a list that Sluice does not read yet: declare its fields from one page of it',
+    completion: 'Print a script that makes a shell complete commands, options and resources',
+    'stop-db': 'Stop the embedded Postgres server; the next command starts it again',
+    uninstall: 'Remove all that Sluice keeps: tables, bookkeeping, the embedded Postgres',
   },
 };
 
+type Name = { [Group in keyof typeof GROUPS]: keyof (typeof GROUPS)[Group] }[keyof typeof GROUPS];
+
+/** `all`: every command of the program. */
+interface CommandFile {
+  readonly command: (cli: Cli, all: () => Promise<readonly Command[]>) => Command;
+}
+
+/** The file of each: loading all takes three times as long as loading one. */
+const FILES: Readonly<Record<Name, () => Promise<CommandFile>>> = {
+  demo: () => import('./commands/demo.ts'),
+  init: () => import('./commands/init.ts'),
+  start: () => import('./commands/start.ts'),
+  doctor: () => import('./commands/doctor.ts'),
+  sync: () => import('./commands/sync.ts'),
+  refresh: () => import('./commands/refresh.ts'),
+  backfill: () => import('./commands/backfill.ts'),
+  verify: () => import('./commands/verify.ts'),
+  sql: () => import('./commands/sql.ts'),
+  changes: () => import('./commands/changes.ts'),
+  notify: () => import('./commands/notify.ts'),
+  export: () => import('./commands/export.ts'),
+  mcp: () => import('./commands/mcp.ts'),
+  status: () => import('./commands/status.ts'),
+  why: () => import('./commands/why.ts'),
+  agenda: () => import('./commands/agenda.ts'),
+  quarantine: () => import('./commands/quarantine.ts'),
+  accept: () => import('./commands/accept.ts'),
+  undo: () => import('./commands/undo.ts'),
+  close: () => import('./commands/close.ts'),
+  forget: () => import('./commands/forget.ts'),
+  reset: () => import('./commands/reset.ts'),
+  push: () => import('./commands/push.ts'),
+  webhooks: () => import('./commands/webhooks.ts'),
+  grant: () => import('./commands/grant.ts'),
+  fields: () => import('./commands/fields.ts'),
+  migrate: () => import('./commands/migrate.ts'),
+  sandbox: () => import('./commands/sandbox.ts'),
+  new: () => import('./commands/new.ts'),
+  completion: () => import('./commands/completion.ts'),
+  'stop-db': () => import('./commands/stop-db.ts'),
+  uninstall: () => import('./commands/uninstall.ts'),
+};
+
 const COMMANDS = Object.entries(GROUPS).flatMap(([group, commands]) =>
-  Object.entries(commands).map(([name, [description, load]]) => ({ group, name, description, load })),
+  Object.entries(commands).map(([name, description]) => ({ group, name, description, load: FILES[name as Name] })),
 );
 
 /**
@@ -169,11 +112,12 @@ export async function createProgram(cli: Cli, first?: string): Promise<Command> 
     .version(VERSION, '--version', 'print the version')
     .configureHelp({ subcommandTerm: command => command.name() })
     .addHelpText('after', '\nStart here: sluice demo. The options and examples of a command: sluice <command> --help');
+  const all = async () => (await createProgram(cli)).commands;
   const isNamed = COMMANDS.some(({ name }) => name === first);
   const isLoaded = isNamed || first === undefined;
   for (const { group, name, description, load } of COMMANDS) {
     if (isNamed && name !== first) continue;
-    const command = isLoaded ? await load(cli) : new Command(name);
+    const command = isLoaded ? (await load()).command(cli, all) : new Command(name);
     program.addCommand(command.description(description).helpGroup(group));
   }
   // Of a word that is no command, the help is an error, too.

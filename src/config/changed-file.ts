@@ -40,13 +40,16 @@ export async function withChangedFile<T>(
   }
 }
 
-/** Replaces a file at once, so that nobody reads half of it. One that is there keeps its mode and its owner; `mode`: of a new one. */
-export function replaceFile(path: string, text: string, mode: number): void {
+/**
+ * Replaces a file at once, so that nobody reads half of it. One that is there keeps its owner and, unless `setsMode`, its mode; `mode`: of a
+ * new one. Kind `failed` if it cannot be written.
+ */
+export function replaceFile(path: string, text: string, mode: number, { setsMode = false } = {}): void {
   try {
     mkdirSync(dirname(path), { recursive: true });
     const place = existsSync(path) ? realpathSync(path) : path;
     const stats = existsSync(place) ? statSync(place) : null;
-    writeFileSync(`${place}.new`, text, { mode: stats === null ? mode : stats.mode & 0o777 });
+    writeFileSync(`${place}.new`, text, { mode: stats === null || setsMode ? mode : stats.mode & 0o777 });
     if (stats !== null && process.geteuid?.() === 0) chownSync(`${place}.new`, stats.uid, stats.gid);
     renameSync(`${place}.new`, place);
   } catch (cause) {

@@ -48,12 +48,12 @@ function withField(text: string, source: string, setting: ChangedSetting, value:
   return `${JSON.stringify(changed, null, 2)}\n`;
 }
 
-/** The text of a `.env` file with another value of one variable; null if that cannot be had. */
+/** The text of a `.env` file with another value of one variable; null if that cannot be had. Kind `usage` for a value that it cannot hold. */
 export function withVariable(text: string, name: string, value: string): string | null {
   const lines = text.split('\n');
   // The last line of a name holds.
   const at = lines.findLastIndex(line => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1] === name);
-  const line = `${name}=${value}`;
+  const line = `${name}=${envQuoted(name, value)}`;
   if (at >= 0) lines[at] = lines[at]?.endsWith('\r') ? `${line}\r` : line;
   else if (lines.at(-1) === '') lines.splice(-1, 0, line);
   else lines.push(line, '');
@@ -61,4 +61,14 @@ export function withVariable(text: string, name: string, value: string): string 
   // A line may stand inside of a quoted value, or be the first of one.
   const isOnly = isDeepStrictEqual({ ...parseEnv(changed) }, { ...parseEnv(text), [name]: value });
   return isOnly && findMalformedLines(changed).length <= findMalformedLines(text).length ? changed : null;
+}
+
+/** As Node reads it: without quotes, `#` begins a comment; within double quotes, `\n` is a line end. */
+function envQuoted(name: string, value: string): string {
+  if (/^[\w.,:/@%+~-]*$/.test(value)) return value;
+  const quote = ["'", '`', '"'].find(each => !value.includes(each));
+  if (quote !== undefined && !(quote === '"' && value.includes('\\'))) return `${quote}${value}${quote}`;
+  throw new SluiceError('usage', `${name} holds all three kinds of quotes, which .env cannot hold.`, {
+    next: `Set it in the environment: export ${name}=...`,
+  });
 }

@@ -14,7 +14,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { prepareBinaries, removeOldCopies } from './binaries.ts';
-import { defaultHome, findHome, prepareHome, removeHome, serverUserOf, tidyHome } from './home.ts';
+import { defaultHome, findHome, prepareHome, removeHome, serverUserOf } from './home.ts';
 import { belongsToOther, dataFolder, exists, makeFolder, passwordFile, serverLog, statLink } from './home-files.ts';
 import { type Addresses, areRolesIntact, READER, readAddresses, setUpRoles } from './roles.ts';
 import {
@@ -63,7 +63,6 @@ export async function openEmbedded(options: {
       // Another process may have started it while this one waited for the lock.
       const attached = await attach(home, log);
       if (attached) return { ...attached, started: false };
-      if (user) await tidyHome(home, user);
       const binaries = await prepareBinaries(home, user);
       refuseShellCharacters(home, binaries.pgCtl);
       await removeOldCopies(home, binaries, user);
@@ -156,7 +155,7 @@ async function tryConnect(home: string, port: number, log: Log): Promise<Address
   }
 }
 
-/** Absent on a new server, and on one that an earlier version set up with a superuser as its only login. */
+/** Absent on a new server. */
 async function checkRoles(home: string, port: number): Promise<'intact' | 'changed' | 'absent'> {
   const addresses = await readAddresses(home, port);
   if (!addresses) return 'absent';
@@ -173,8 +172,7 @@ async function checkRoles(home: string, port: number): Promise<'intact' | 'chang
 async function refuseForeign(home: string): Promise<void> {
   const known = await statLink(passwordFile(home));
   if (known === undefined || known.uid === process.getuid?.()) return;
-  const next = 'An earlier version set it up. Run "sluice status" once as that user, which brings it up to date.';
-  throw belongsToOther(home, known.uid, next);
+  throw belongsToOther(home, known.uid, 'Run "sluice status" once as that user, which sets it up again.');
 }
 
 const NO_PERMISSION = 'this user has no permission to use it';

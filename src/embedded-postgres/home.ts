@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf, SluiceError } from '../errors.ts';
 import type { Log } from '../log.ts';
@@ -9,12 +9,10 @@ import {
   dataFolder,
   exists,
   makeFolder,
-  passwordFile,
   planted,
   readIfPresent,
   replaceFile,
   serverLog,
-  statLink,
   statUnplanted,
   whyPlanted,
 } from './home-files.ts';
@@ -118,9 +116,8 @@ async function canEnter(folder: string, user: UserIds): Promise<boolean> {
 }
 
 /**
- * Makes a home that root uses root's own: only `data` and `log` belong to `user`, who runs the server. Earlier versions gave all of
- * it to that user. First the home is taken from them, so that nothing more can be planted; then folders that they may have planted are
- * refused, and files where they are used.
+ * Refuses a home that root uses unless it is root's own: only `data` and `log` belong to `user`, who runs the server. Folders that they may
+ * have planted are refused here, files where they are used.
  */
 async function ownHome(home: string, user: UserIds): Promise<void> {
   await refuseWritable([...new Set([...foldersAbove(home), ...foldersAbove(await realpath(home))])], user);
@@ -128,9 +125,9 @@ async function ownHome(home: string, user: UserIds): Promise<void> {
   try {
     const { uid, mode, ino, dev } = await folder.stat();
     if (uid !== 0) {
-      const next = `Run Sluice as that user, give it to root (chown -h root ${passwordFile(home)}), or set DATABASE_URL.`;
-      if (!(await isRoots(home, uid, user))) throw belongsToOther(home, uid, next);
-      await folder.chown(0, 0);
+      const files = `${home} ${home}/*password ${home}/port`;
+      const next = `Run Sluice as that user, give it to root (chown -h root ${files}), or set DATABASE_URL.`;
+      throw belongsToOther(home, uid, next);
     }
     // The server's user must be able to enter, and a umask may have removed that.
     const wanted = (mode & 0o755) | 0o711;
@@ -142,21 +139,6 @@ async function ownHome(home: string, user: UserIds): Promise<void> {
   }
   await refuseWritable([home], user);
   for (const path of [dataFolder(home), dirname(serverLog(home))]) await statUnplanted(path, user.uid, 'folder');
-}
-
-/** Before a start: moves the log to its folder, and removes copies of Postgres that the server's user could change. */
-export async function tidyHome(home: string, user: UserIds): Promise<void> {
-  const log = serverLog(home);
-  await giveFolder(dirname(log), user);
-  for (const name of ['server.log', 'server.log.1']) {
-    const path = join(home, name);
-    if (await statUnplanted(path, user.uid)) await rename(path, join(dirname(log), name));
-  }
-  for (const name of (await readdir(home)).filter(name => name.startsWith('native-'))) {
-    const path = join(home, name);
-    const { uid } = await lstat(path);
-    if (uid !== 0 || name.includes('.part-')) await removeGiven(path, user);
-  }
 }
 
 /** A home that is a link is followed if root made the link, to a larger disk perhaps. */
@@ -171,14 +153,6 @@ function openFolder(path: string, follow: number, otherwise: string): Promise<Fi
     if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENOTDIR') throw planted(path, otherwise);
     throw error;
   });
-}
-
-/** Whether root made a home that earlier versions gave away: the password stayed root's. An ordinary user's home stays theirs. */
-async function isRoots(home: string, owner: number, user: UserIds): Promise<boolean> {
-  const password = await statLink(passwordFile(home));
-  const reason = password && whyPlanted(password, password.uid);
-  if (reason) throw planted(passwordFile(home), reason);
-  return password ? password.uid === 0 : owner === user.uid;
 }
 
 /** In a sticky folder such as /tmp, only the folder's owner can rename what belongs to root. */

@@ -27,9 +27,7 @@ export async function withStartLock<T>(base: string, fn: () => Promise<T>): Prom
       throw new SluiceError(
         'database',
         `Another process has been starting the embedded Postgres for ${minutes} minutes.`,
-        {
-          next: `If no such process exists, remove ${file}, then repeat the command.`,
-        },
+        { next: `If no such process exists, remove ${file}, then repeat the command.` },
       );
     }
     await delay(100);

@@ -1,4 +1,4 @@
-import { deniesSuccess, oneLine } from '../source/answers/envelope.ts';
+import { deniesSuccess, holdsError, oneLine } from '../source/answers/envelope.ts';
 import { isObject } from '../source/answers/json.ts';
 import { shorten } from '../source/answers/text.ts';
 import type { PushItem, PushNews } from '../warehouse/pushes/pushes.ts';
@@ -82,9 +82,9 @@ export function parseBatch(body: Readonly<Record<string, unknown>>, count: numbe
 
 function parseEntry(result: object): EntryResult {
   const { success, errors, error, data } = result as Readonly<Record<string, unknown>>;
-  const reported = errors ?? error;
+  const reported = [errors, error].find(holdsError);
   // Null says too little to repeat the entry; it is looked up.
-  if ((success !== null && deniesSuccess(success)) || isFilled(reported))
+  if ((success !== null && deniesSuccess(success)) || reported !== undefined)
     return { kind: 'refused', message: errorText(reported) };
   const sourceId = idOf(result) ?? (isObject(data) ? idOf(data) : null);
   return (success !== null && success !== undefined) || sourceId !== null ? createdAs(sourceId) : UNKNOWN;
@@ -116,13 +116,13 @@ function idOf(record: object): string | null {
 function errorText(reported: unknown): string {
   const text = isObject(reported)
     ? Object.entries(reported)
+        .filter(([, message]) => holdsError(message))
         .map(([field, message]) => `${field}: ${String(message)}`)
         .join('; ')
-    : typeof reported === 'string'
-      ? reported
-      : 'refused without a reason';
+    : Array.isArray(reported)
+      ? reported.filter(holdsError).join('; ')
+      : typeof reported === 'string'
+        ? reported
+        : 'refused without a reason';
   return oneLine(text);
 }
-
-const isFilled = (value: unknown): boolean =>
-  typeof value === 'string' ? value !== '' : isObject(value) && Object.keys(value).length > 0;

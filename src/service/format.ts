@@ -12,6 +12,12 @@ export const plural = (value: number, word: string): string => `${count(value)} 
 export const listed = (names: readonly string[]): string =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 
+/** `a, b, c and 4 more`: at most `most` of the names; `all`: how many there are, named or not. */
+export function firstOf(names: readonly string[], most: number, all = names.length): string {
+  const more = all - Math.min(names.length, most);
+  return `${names.slice(0, most).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
+}
+
 /** `20 seconds`, `4 minutes`, `3 hours`, `2 days`: to the unit of which there are a few. */
 export function durationText(seconds: number): string {
   if (seconds < 90 && Math.round(seconds) !== 60) return plural(Math.round(seconds), 'second');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import customers from '../../jobs/customers.ts';
 import invoices from '../../jobs/invoices.ts';
-import { selectResources, wholeNumber } from '../../src/cli/session/session.ts';
+import { parseWholeNumber, selectResources } from '../../src/cli/session/session.ts';
 import { parseRange } from '../../src/service/orders/order-requests.ts';
 
 const JOBS = new Map([
@@ -38,7 +38,7 @@ test('reversed ranges, dates for a resource without them, and unknown resources 
 });
 
 test('a numeric option takes whole numbers in its range', () => {
-  expect(wholeNumber('--n', 0, 10)('10')).toBe(10);
+  expect(parseWholeNumber('--n', 0, 10)('10')).toBe(10);
   for (const text of ['11', '-1', '1.5', '1e1', '', 'ten'])
-    expect(() => wholeNumber('--n', 0, 10)(text)).toThrow(`--n ${text} is not valid.`);
+    expect(() => parseWholeNumber('--n', 0, 10)(text)).toThrow(`--n ${text} is not valid.`);
 });

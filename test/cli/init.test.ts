@@ -5,7 +5,7 @@ import { parseEnv } from 'node:util';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSandbox } from '../../sandbox/sandbox.ts';
-import { withSettings } from '../../src/cli/commands/init.ts';
+import { withVariable } from '../../src/config/setting-file.ts';
 import { long } from '../support/long.ts';
 import { begin, hasTerminals, KEY, run, until, useBuild } from './run-command.ts';
 
@@ -42,6 +42,17 @@ test('init tests address and key and writes them to .env, which only its owner c
       2,
       expect.stringMatching(/^\.env sets another SOURCE_URL already\.\n.*--force/),
     ]);
+  });
+});
+
+test('of a name that stands twice in .env, init replaces the line that holds, and keeps a file with a key to its owner', async () => {
+  await withSource(async (url, cwd) => {
+    const file = join(cwd, '.env');
+    writeFileSync(file, 'SOURCE_API_KEY=first\nSOURCE_API_KEY=second\n', { mode: 0o644 });
+    const { code } = await run(['init', '--force', '--url', url], { cwd, input: KEY });
+    expect(code).toBe(0);
+    expect(parseEnv(readFileSync(file, 'utf8'))).toEqual({ SOURCE_URL: url, SOURCE_API_KEY: KEY });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 });
 
@@ -103,11 +114,16 @@ test('whatever a key holds, Node reads from .env what was written', () => {
   fc.assert(
     fc.property(
       printable,
-      fc.constantFrom('', 'A=1\n', '# SOURCE_API_KEY=\nexport SOURCE_API_KEY=old\nB=2\n'),
+      fc.constantFrom(
+        '',
+        'A=1\n',
+        '# SOURCE_API_KEY=\nexport SOURCE_API_KEY=old\nB=2\n',
+        'SOURCE_API_KEY=1\nSOURCE_API_KEY=2\n',
+      ),
       (key, before) => {
         let text: string;
         try {
-          text = withSettings(before, { SOURCE_API_KEY: key });
+          text = withVariable(before, 'SOURCE_API_KEY', key) as string;
         } catch (error) {
           expect((error as Error).message).toContain('quotes');
           return;

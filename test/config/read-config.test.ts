@@ -93,6 +93,17 @@ test('all wrong settings are reported at once with the expected form, and no sec
   expect(message).not.toMatch(/secret/);
 });
 
+test.each(['not a url', 'mysql://u:secret-word@h/d', 'postgres://u:secret-word@h:port/d'])(
+  'a malformed database URL is a wrong setting, and is not repeated (%#)',
+  url => {
+    for (const name of ['DATABASE_URL', 'READER_DATABASE_URL']) {
+      const message = problems({ [name]: url });
+      expect(message).toMatch(new RegExp(`${name} .*; expected postgres://user:password@host:5432/database`));
+      expect(message).not.toContain('secret-word');
+    }
+  },
+);
+
 test('a command that contacts the source needs its URL and key', () => {
   expect(problems({}, true)).toMatch(/SOURCE_URL is not set.*\n.*SOURCE_API_KEY is not set/);
   expect(problems({ SOURCE_URL: 'https://a.example', SOURCE_API_KEY: ' ' }, true)).toMatch(

@@ -1,7 +1,6 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
@@ -153,95 +152,24 @@ test('a lost reader is set up again', async () => {
   expect(await ask(readerUrl, 'select count(*)::int as n from warehouse.customers')).toEqual([{ n: 0 }]);
 });
 
-/** Turns this cluster into what earlier versions made: one superuser `sluice`, who owns everything. */
-async function makeEarlier(): Promise<void> {
-  const { home } = await embeddedStatus(dataDir);
-  const password = (await readFile(join(home, 'password'), 'utf8')).trim();
-  await ask(
-    adminUrl,
-    'reassign owned by sluice to sluice_admin',
-    'drop owned by sluice_reader',
-    'drop owned by sluice',
-  );
-  await withClient(inDatabase(adminUrl, 'postgres'), async client => {
-    for (const name of ['template1', 'postgres'])
-      await withClient(inDatabase(adminUrl, name), other =>
-        other.query('drop owned by sluice_reader; drop owned by sluice'),
-      );
-    await client.query('create role renaming superuser');
-    await client.query('set session authorization renaming');
-    await client.query('drop role sluice_reader, sluice');
-    await client.query('alter role sluice_admin rename to sluice');
-    await client.query('reset session authorization');
-    await client.query(`drop role renaming; alter role sluice password '${password}'`);
-  });
-  for (const name of ['admin-password', 'reader-password']) await rm(join(home, name));
-}
-
-test('a cluster of an earlier version is brought over, also if that was interrupted', async () => {
-  await makeEarlier();
-  await open();
-  adminUrl = await adminOf(url, dataDir);
-  expect(await ask(url, ROLES)).toEqual(EXPECTED_ROLES);
-  await ask(adminUrl, 'alter role sluice superuser', 'alter schema warehouse owner to sluice_admin');
+test('an owner that somebody made a superuser is none any more', async () => {
+  await ask(adminUrl, 'alter role sluice superuser');
   await open();
   expect(await ask(url, ROLES)).toEqual(EXPECTED_ROLES);
-  expect(
-    await ask(url, "select nspowner::regrole::text as owner from pg_namespace where nspname = 'warehouse'"),
-  ).toEqual([{ owner: 'sluice' }]);
 });
 
-test('a cluster of an earlier version is brought over while an older process works', async () => {
-  await makeEarlier();
-  await ask(
-    url,
-    `create role bi login; create table public.own (id int generated always as identity, s serial);
-     create view public.seen as select 1 as one; create type public.mood as enum ('good'); create domain public.short as text;
-     create function public.f() returns int language sql return 1;
-     alter default privileges in schema warehouse grant select on tables to bi`,
-    'create database sluice_demo',
-  );
-  await ask(inDatabase(url, 'sluice_demo'), 'create table demo as select 1 as one');
-  // An earlier attempt was interrupted.
-  await ask(url, 'create role sluice_next_owner', 'alter table public.own owner to sluice_next_owner');
+test('without the password of the superuser, as in a cluster of version 0.1, nothing is set up, and the next step is said', async () => {
   const { home } = await embeddedStatus(dataDir);
-  await writeFile(join(home, 'admin-password'), 'not-yet-set', { mode: 0o600 });
-  const older = new pg.Client({ connectionString: url });
-  older.on('error', () => undefined);
-  await older.connect();
-  await older.query('begin; insert into public.own default values');
-  const working = open();
-  // The new owner waits for this transaction.
-  const waits = vi.waitUntil(async () => (await older.query('select from pg_locks where not granted')).rowCount !== 0, {
-    timeout: 60_000,
+  const [admin, reader] = [join(home, 'admin-password'), join(home, 'reader-password')];
+  for (const file of [admin, reader]) await rename(file, `${file}.kept`);
+  const refused = (reason: string) => ({
+    kind: 'database',
+    message: `The embedded Postgres needs ${admin}, which ${reason}.`,
+    next: expect.stringMatching(/Restore it from a backup.* of version 0\.2 once\./),
   });
-  await Promise.race([waits, working]);
-  await older.query('commit');
-  const opened = await working;
-  expect(opened.url).toBe(url);
-
-  expect(await ask(url, ROLES)).toEqual(EXPECTED_ROLES);
-  for (const name of ['sluice', 'sluice_demo'])
-    expect(
-      await ask(
-        inDatabase(url, name),
-        `select classid::regclass, objid from pg_shdepend
-         where refobjid = 'sluice_admin'::regrole and deptype = 'o' and dbid = (select oid from pg_database where datname = current_database())`,
-      ),
-    ).toEqual([]);
-  await older.query('insert into public.own default values');
-  await older.end();
-  expect(await ask(url, 'insert into public.own default values returning id')).toEqual([{ id: 3 }]);
-  expect(
-    await ask(inDatabase(url, 'sluice_demo'), 'alter table demo add column two int', 'select one from demo'),
-  ).toEqual([{ one: 1 }]);
-  expect(await ask(opened.readerUrl, 'select count(*)::int as n from public.own')).toEqual([{ n: 3 }]);
-  await fill(url, 'linz');
-  expect(await ask(opened.readerUrl, 'select count(*)::int as n from linz.customers')).toEqual([{ n: 0 }]);
-  await ask(url, 'create table warehouse.later (id int)');
-  expect(await ask(url, "select has_table_privilege('bi', 'warehouse.later', 'select') as may")).toEqual([
-    { may: true },
-  ]);
-  for (const file of ['password', 'admin-password', 'reader-password'])
-    expect((await stat(join(home, file))).mode & 0o777, file).toBe(0o600);
+  await expect(open()).rejects.toMatchObject(refused('is absent'));
+  await writeFile(admin, 'guessed', { mode: 0o600 });
+  await expect(open()).rejects.toMatchObject(refused('holds another password'));
+  for (const file of [admin, reader]) await rename(`${file}.kept`, file);
+  expect(await open()).toMatchObject({ url, readerUrl, started: false });
 });

@@ -35,6 +35,19 @@ test.each([
     ['4', '5'],
   ],
   ['a list below a name', { data: { customers: [{ id: 4 }, { error: 'taken' }] } }, ['4', 'taken']],
+  [
+    'records whose fields for errors are empty in some spelling',
+    {
+      data: [
+        { id: 4, error: 'none', errors: { email: null } },
+        { id: 5, success: true, error: 'No' },
+      ],
+    },
+    ['4', '5'],
+  ],
+  ['nothing but empty errors', { data: [{ errors: { email: null } }, { error: 'none' }] }, ['?', '?']],
+  ['errors in a list', { data: [{ id: 4 }, { errors: ['taken', 'too long'] }] }, ['4', 'taken; too long']],
+  ['an error beside empty errors', { data: [{ id: 4 }, { errors: {}, error: 'taken' }] }, ['4', 'taken']],
   ['fewer results than entries', { data: [{ id: 4 }] }, ['?', '?']],
   ['two lists', { data: { created: [{ id: 4 }, { id: 5 }], failed: [] } }, ['?', '?']],
   ['a count', { data: { created: 2 } }, ['?', '?']],

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { sandboxCommand } from '../../src/cli/commands/sandbox.ts';
+import { command as sandboxCommand } from '../../src/cli/commands/sandbox.ts';
 import type { Session } from '../../src/cli/session/session.ts';
 import { type Clock, HOUR } from '../../src/clock.ts';
 import { explain, isKind } from '../../src/errors.ts';
@@ -108,7 +108,7 @@ test('errors name what is wrong and what is expected', async () => {
   expect(await refusal('--faults', 'hang=often')).toContain('Expected: a number from 0 to 1, e.g. hang=0.05.');
   expect(await refusal('--faults-script', scriptOf('5 hang\nfive hang'))).toContain('Line 2: "five"');
   expect(await refusal('--faults-script', '/nowhere/faults.txt')).toMatch(
-    /^The faults script \/nowhere\/faults\.txt cannot be read\.\nExpected: a text file with lines of: at-request fault/,
+    /^\/nowhere\/faults\.txt cannot be read: ENOENT.*\.\nExpected: a text file with lines of: at-request fault/,
   );
 });
 

@@ -7,7 +7,7 @@ import { type Cli, type ExitCode, newCommand, type Session } from '../session/se
 const EXAMPLES = `sluice accept invoices.notes                   somebody really changed so many notes
 sluice accept invoices.notes invoices.due_date both`;
 
-export function acceptCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('accept', EXAMPLES)
     .argument('<list.field...>', 'columns, or the fields of child rows, as the incident names them')
     .action(cli.action({ source: false }, accept));

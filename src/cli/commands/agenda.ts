@@ -14,7 +14,7 @@ import { isServiceRunning, readUsage, watchedSource } from '../session/source-se
 
 const MOST = 20;
 
-export function agendaCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('agenda', 'sluice agenda\nsluice agenda --source vienna\nsluice agenda --json').action(
     cli.action({ source: false }, showAgenda),
   );

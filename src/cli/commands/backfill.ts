@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { HOUR } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
-import type { Job } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, moment, plural } from '../../service/format.ts';
 import {
@@ -34,7 +33,7 @@ import { table } from '../output/table.ts';
 import { readSources } from '../run/complete-orders.ts';
 import { hasBookkeeping, listPending, openMigrated } from '../run/pending-migrations.ts';
 import { showSummary } from '../run/summary.ts';
-import { type Cli, type ExitCode, NO_WAIT, newCommand, type Session, selectResources } from '../session/session.ts';
+import { type Cli, type ExitCode, listOf, NO_WAIT, newCommand, type Session } from '../session/session.ts';
 import { isServiceRunning, readUsage } from '../session/source-settings.ts';
 
 const EXAMPLES = `sluice backfill invoices --from 2024-01-01 --to 2024-12-31
@@ -51,7 +50,7 @@ interface Options {
   readonly wait: boolean;
 }
 
-export function backfillCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('backfill', EXAMPLES)
     .argument('<resource>', 'the resource to read')
     .option('--from <date>', 'first day, YYYY-MM-DD in SOURCE_TIMEZONE')
@@ -84,9 +83,8 @@ const CHANGE_TEXTS: Readonly<Record<OrderChange, string>> = {
 };
 
 async function backfill(session: Session, resource: string, options: Options): Promise<ExitCode> {
-  selectResources(session.jobs, [resource]);
   // Throws if there are several sources: a backfill is one order, so --source must name one.
-  void session.settings.single;
+  listOf(session, resource);
   const range = parseRange(session.jobs, resource, options);
   if (options.dryRun) return dryRun(session, resource, range);
   if (options.detach) return detach(session, resource, range);
@@ -119,9 +117,9 @@ const MOST_LINES = 40;
 
 /** Estimates a backfill from the bookkeeping alone: it sends no request and changes nothing. */
 async function dryRun(session: Session, resource: string, range: Range): Promise<0> {
-  const { terminal, settings, jobs } = session;
-  const { name: source, schema, timeZone } = settings.single;
-  const list = { source, name: resource, job: jobs.get(resource) as Job, schema };
+  const { terminal, settings } = session;
+  const { timeZone } = settings.single;
+  const list = listOf(session, resource);
   const database = await session.openDatabase();
   const isReady = (await hasBookkeeping(session, database)) && (await listPending(session, database)).length === 0;
   const estimate = isReady ? await estimateReading(database, list, range) : UNREAD;

@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import { SECOND } from '../../clock.ts';
-import { SluiceError } from '../../errors.ts';
 import { moment } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
 import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
 import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { zoneNote } from '../output/moments.ts';
 import { ndjson } from '../output/query-formats.ts';
-import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
+import { openToRead } from '../run/pending-migrations.ts';
 import { parseChangeNumber, refuseFrom } from '../session/change-numbers.ts';
 import { type Cli, duration, newCommand, openQueryLogin, type Session, selectResources } from '../session/session.ts';
 
@@ -29,7 +28,7 @@ interface Options {
   readonly follow?: boolean;
 }
 
-export function changesCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('changes', EXAMPLES)
     .argument('[resource]', 'one list')
     .option('--from <number>', `all from this number on (default: the newest ${NEWEST})`, parseChangeNumber)
@@ -43,10 +42,7 @@ async function showChanges(session: Session, resource: string | undefined, optio
   const { terminal, settings, jobs, signal, clock } = session;
   const { schema, timeZone } = settings.single;
   if (resource !== undefined) selectResources(jobs, [resource]);
-  const admin = await session.openDatabase();
-  if (!(await hasBookkeeping(session, admin)))
-    throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
-  await refusePending(session, admin);
+  await openToRead(session);
   const database = await openQueryLogin(session);
   const numbers = await readNumbers(database, schema);
   const { last } = numbers;

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { codeOf, SluiceError } from '../../errors.ts';
+import { SluiceError } from '../../errors.ts';
 import { sourceOption } from '../../next-steps.ts';
 import { count, moment, plural, restatedText, sumsText, valueText } from '../../service/format.ts';
 import { type ClosedMonth, closeMonth } from '../../service/orders/close-month.ts';
@@ -17,6 +16,7 @@ import { openResultFile } from '../output/result-file.ts';
 import { checkSealFile } from '../output/seal-file.ts';
 import { table } from '../output/table.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
+import { readNamed } from '../session/read-named.ts';
 import { type Cli, type ExitCode, newCommand, pathFrom, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice close                                what was closed, and what changed since
@@ -35,7 +35,7 @@ interface Options {
   readonly digest?: string;
 }
 
-export function closeCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('close', EXAMPLES)
     .argument('[month]', 'such as 2025-03 (default: list the closed months)')
     .option('--again', 'close it again with its present rows; replaces what was closed')
@@ -159,7 +159,9 @@ function check(session: Session, given: string, month: string | undefined, optio
       next: 'Example: sluice close --check march.jsonl',
     });
   const { terminal } = session;
-  const checked = checkSealFile(readText(pathFrom(session, given)));
+  const checked = checkSealFile(
+    readNamed(pathFrom(session, given), 'a file that sluice close <month> --export wrote.'),
+  );
   const { source, month: closed, digest, lists, restated, erased } = checked;
   if (options.digest !== undefined && options.digest.toLowerCase() !== digest)
     throw new SluiceError('failed', `${given} is intact, but has another digest: ${digest}`);
@@ -180,15 +182,4 @@ function check(session: Session, given: string, month: string | undefined, optio
     ].join('\n'),
   );
   return 0;
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new SluiceError('usage', `${path} cannot be read (${codeOf(cause)}).`, {
-      cause,
-      next: 'Expected: a file that sluice close <month> --export wrote.',
-    });
-  }
 }

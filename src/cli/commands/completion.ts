@@ -1,11 +1,12 @@
 import { Argument, type Command } from 'commander';
+import { shellWord } from '../../next-steps.ts';
 import { type Cli, newCommand } from '../session/session.ts';
 
 const EXAMPLES = `sluice completion bash > /etc/bash_completion.d/sluice
 sluice completion zsh > "\${fpath[1]}/_sluice"
 sluice completion fish > ~/.config/fish/completions/sluice.fish`;
 
-export function completionCommand(cli: Cli, all: () => Promise<readonly Command[]>): Command {
+export function command(cli: Cli, all: () => Promise<readonly Command[]>): Command {
   return newCommand('completion', EXAMPLES)
     .addArgument(new Argument('<shell>', 'the shell').choices(SHELLS))
     .action(
@@ -61,7 +62,7 @@ function zsh(commands: readonly Completable[]): string {
 _sluice() {
   if (( CURRENT == 2 )); then
     local -a commands=(
-${commands.map(({ name, description }) => `      ${quoted(`${name}:${description}`)}`).join('\n')}
+${commands.map(({ name, description }) => `      ${shellWord(`${name}:${description}`)}`).join('\n')}
     )
     _describe command commands
     return
@@ -78,16 +79,14 @@ function fish(commands: readonly Completable[]): string {
   return [
     '# sluice completion fish > ~/.config/fish/completions/sluice.fish',
     ...commands.flatMap(({ name, description, words, options }) => [
-      `complete -c sluice -n __fish_use_subcommand -a ${name} -d ${quoted(description)}`,
+      `complete -c sluice -n __fish_use_subcommand -a ${name} -d ${shellWord(description)}`,
       ...(words.length > 0
         ? [`complete -c sluice -n '__fish_seen_subcommand_from ${name}' -a '${words.join(' ')}'`]
         : []),
       ...options.map(
         option =>
-          `complete -c sluice -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.slice(2)} -d ${quoted(option.description)}`,
+          `complete -c sluice -n '__fish_seen_subcommand_from ${name}' -l ${option.flag.slice(2)} -d ${shellWord(option.description)}`,
       ),
     ]),
   ].join('\n');
 }
-
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

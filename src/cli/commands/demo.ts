@@ -15,7 +15,7 @@ import { applyMigrations } from '../run/pending-migrations.ts';
 import { failuresOf, type OrderSummary, summarise, summaryTable } from '../run/summary.ts';
 import { type Cli, type ExitCode, newCommand, type Session } from '../session/session.ts';
 
-export function demoCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('demo', 'sluice demo').action(
     cli.action({ source: false, lists: false }, async session => {
       const sandbox = await openSandbox({ size: 'small', seed: 7 });

@@ -18,7 +18,7 @@ import { type Cli, isOpen, newCommand, type OpenSource, type Session, type Wareh
 import { unknownMasks } from '../session/source-jobs.ts';
 import { openLedger } from '../session/source-settings.ts';
 
-export function doctorCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('doctor', 'sluice doctor\nsluice doctor --settings')
     .option('--settings', 'list the settings that have their default, too')
     .action(

@@ -28,7 +28,7 @@ interface Options extends FreshOptions {
   readonly partitionBy?: string;
 }
 
-export function exportCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('export', EXAMPLES)
     .argument('<what>', 'a table or view such as invoices or sluice.runs, or one SQL statement')
     .requiredOption('--out <path>', 'the file, or with --partition-by the folder')
@@ -53,7 +53,7 @@ async function runExport(session: Session, what: string, options: Options): Prom
     checkNames(columns, partitioning);
     if (format === 'parquet') parquet = await parquetColumns(ask, source, columns);
     const selected = columns.map(({ name }, index) => {
-      const column = quoted(name);
+      const column = identifier(name);
       return parquet[index] === undefined ? column : `${parquet[index].select(column)} as ${column}`;
     });
     if (partitioning) return partitioned(source, selected.join(), partitioning);
@@ -98,7 +98,7 @@ function queryOf(what: string): string {
   return `select * from "${text.replaceAll('.', '"."')}"`;
 }
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 function checkNames(columns: readonly ColumnInfo[], partitioning: Partitioning | null): void {
   const names = columns.map(({ name }) => name);
@@ -134,7 +134,7 @@ function partitioningOf(text: string): Partitioning {
 
 /** The query with the partition of each row as its first column, in the order of partitions. */
 const partitioned = (query: string, selected: string, { column, unit }: Partitioning): string => {
-  const name = quoted(column);
+  const name = identifier(column);
   return `select to_char(${name}, '${UNITS[unit]}'), ${selected} from (${query}\n) q order by date_trunc('${unit}', ${name}), ${name}`;
 };
 

@@ -16,7 +16,7 @@ sluice fields add invoices project text
 sluice fields add invoices items.discount decimal
 sluice fields drop invoices project`;
 
-export function fieldsCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('fields', EXAMPLES)
     .argument('<resource>', 'the list whose fields are shown')
     .action(cli.action({ source: false }, showFields))

@@ -6,6 +6,7 @@ import { openResource } from '../../engine/resource.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
 import { count, listed, plural } from '../../service/format.ts';
+import { jsonIn } from '../../source/answers/envelope.ts';
 import { isObject } from '../../source/answers/json.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { forgetStatistics } from '../../warehouse/database/forget-statistics.ts';
@@ -48,7 +49,7 @@ interface Options {
   readonly wait: boolean;
 }
 
-export function forgetCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('forget', EXAMPLES)
     .argument('<resource>', 'the list that it belonged to')
     .argument('<key>', 'its id, or what its table shows as _key')
@@ -163,7 +164,7 @@ async function eraseRecord(record: Erasure) {
     // Null if nothing was stored any more: it was erased before.
     receipt,
     erasedBefore,
-    refersTo: await findReferences(kysely, { schema, column: `${resource.replace(/s$/, '')}_id`, id: key }),
+    refersTo: await findReferences(kysely, { schema, resource, id: key }),
     mentions: dryRun ? [] : await findMentions(kysely, { source: source.name, schema, texts: marks.contacts }),
   };
 }
@@ -282,14 +283,6 @@ export function marksOf(copies: readonly unknown[]) {
       else if (NAME_FIELD.test(field)) names.add(text);
     }
   };
-  for (const copy of copies) collect(typeof copy === 'string' ? parsed(copy) : copy, '');
+  for (const copy of copies) collect(typeof copy === 'string' ? jsonIn(copy) : copy, '');
   return { contacts: [...contacts], names: [...names] };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
 }

@@ -4,7 +4,7 @@ import { grantReading, type ReadingLogin } from '../../warehouse/database/grant-
 import { openMigrated } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 
-export function grantCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('grant', 'sluice grant\nsluice grant bi_tool')
     .argument('[login]', 'name of the login (default: <database>_reader)')
     .option('--new-password', 'set a new password for a login that exists, and its settings as for a new login')

@@ -1,10 +1,12 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { parseEnv } from 'node:util';
 import { isCancel, password, text } from '@clack/prompts';
 import type { Command } from 'commander';
-import { capitalized, codeOf, SluiceError, sentence } from '../../errors.ts';
+import { replaceFile } from '../../config/changed-file.ts';
+import { withVariable } from '../../config/setting-file.ts';
+import { capitalized, SluiceError, sentence } from '../../errors.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
 import type { Shell } from '../session/shell.ts';
 import { checkAnswer } from './doctor.ts';
@@ -17,7 +19,7 @@ interface Options {
   readonly force?: boolean;
 }
 
-export function initCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('init', EXAMPLES)
     .option('--url <url>', 'the address; the key is then read from standard input unless that is a terminal')
     .option('--force', 'replace the address and key that .env sets')
@@ -37,6 +39,7 @@ async function init(session: Session, options: Options): Promise<0> {
   const settings = { SOURCE_URL: answers.url, SOURCE_API_KEY: answers.key };
   const source = session.sourceWith(settings);
   refuseReplacing(before, settings, options);
+  const after = Object.entries(settings).reduce((text, [name, value]) => changed(file, text, name, value), before);
 
   const checks = await checkAnswer(session, source, undefined);
   const failed = checks.find(({ ok }) => !ok);
@@ -44,7 +47,7 @@ async function init(session: Session, options: Options): Promise<0> {
     throw new SluiceError('failed', `${sentence(capitalized(failed.found))} Nothing was written.`, {
       ...(failed.next && { next: failed.next }),
     });
-  write(file, withSettings(before, settings));
+  replaceFile(file, after, 0o600, { setsMode: true });
   for (const name of Object.keys(settings))
     if (shell.env[name] !== undefined && shell.env[name] !== settings[name as keyof typeof settings])
       terminal.note(`${name} is set in the environment too, and that value is used: unset ${name}`);
@@ -93,34 +96,10 @@ function refuseReplacing(before: string, settings: Readonly<Record<string, strin
   });
 }
 
-function write(file: string, content: string): void {
-  try {
-    writeFileSync(file, content, { mode: 0o600 });
-    // A file that exists keeps its mode.
-    chmodSync(file, 0o600);
-  } catch (cause) {
-    throw new SluiceError('failed', `${file} cannot be written (${codeOf(cause)}).`, { cause });
-  }
-}
-
-/** The text of a `.env` file with these settings: lines that set them are replaced, all others stay as they are. */
-export function withSettings(text: string, settings: Readonly<Record<string, string>>): string {
-  const lines = text === '' ? [] : text.replace(/\n$/, '').split('\n');
-  for (const [name, value] of Object.entries(settings)) {
-    const line = `${name}=${quoted(name, value)}`;
-    const at = lines.findIndex(each => new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`).test(each));
-    if (at >= 0) lines[at] = line;
-    else lines.push(line);
-  }
-  return `${lines.join('\n')}\n`;
-}
-
-/** As Node reads it: without quotes, `#` begins a comment; within double quotes, `\n` is a line end. */
-function quoted(name: string, value: string): string {
-  if (/^[\w.:/@%+~-]*$/.test(value)) return value;
-  const quote = ["'", '`', '"'].find(each => !value.includes(each));
-  if (quote !== undefined && !(quote === '"' && value.includes('\\'))) return `${quote}${value}${quote}`;
-  throw new SluiceError('usage', `${name} holds all three kinds of quotes, which .env cannot hold.`, {
-    next: `Set it in the environment: export ${name}=...`,
+function changed(file: string, before: string, name: string, value: string): string {
+  const after = withVariable(before, name, value);
+  if (after !== null) return after;
+  throw new SluiceError('failed', `${file} could not be changed without changing more.`, {
+    next: `Set ${name} there by hand.`,
   });
 }

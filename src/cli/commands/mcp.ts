@@ -3,7 +3,6 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import type { Job } from '../../engine/job.ts';
 import { explain } from '../../errors.ts';
 import { asOf, doubtsOf } from '../../service/answers/fresh-query.ts';
 import { isoTimes, parseDuration } from '../../service/format.ts';
@@ -20,13 +19,13 @@ import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
 import { freshen } from '../run/fresh-answer.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
-import { type Cli, newCommand, openQueryLogin, type Session } from '../session/session.ts';
+import { type Cli, listOf, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { hoursOf, orderBackfill } from './backfill.ts';
 
 const INSTRUCTIONS = `A Postgres warehouse that Sluice keeps equal to a business suite: customers, invoices, transactions and more.
 Start with describe_tables. Before you rely on an answer, ask freshness: rows change at the source, and the warehouse follows.`;
 
-export function mcpCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('mcp', 'sluice mcp\nsluice mcp --allow-orders    it may also order backfills, which spend requests')
     .option('--allow-orders', 'the agent may order backfills')
     .action(cli.action({ source: false }, mcp));
@@ -77,7 +76,6 @@ function registerTools(
 ): void {
   const { settings, jobs, signal } = session;
   const { name: sourceName, schema } = settings.single;
-  const listOf = (name: string) => ({ source: sourceName, schema, name, job: jobs.get(name) as Job });
   const rangeOf = (name: string, range: { from?: string | undefined; to?: string | undefined }) =>
     parseRange(jobs, name, range, { from: 'from', to: 'to' });
   const run = async (sql: string, most: number) => {
@@ -194,7 +192,7 @@ function registerTools(
     },
     { resource, key: z.string().describe('its id') },
     async ({ resource: name, key }) => {
-      const story = await readStory(database, listOf(name), key);
+      const story = await readStory(database, listOf(session, name), key);
       const { text, rest } = recordVerdict(story, await databaseNow(database));
       return { verdict: `${text}. ${rest}`, ...story };
     },
@@ -209,7 +207,7 @@ function registerTools(
     { resource, ...range },
     async ({ resource: name, ...given }) => {
       const { from, to } = rangeOf(name, given);
-      const { parts, neverRead, rows, requests } = await estimateReading(database, listOf(name), { from, to });
+      const { parts, neverRead, rows, requests } = await estimateReading(database, listOf(session, name), { from, to });
       const hours = hoursOf(requests, settings.single);
       return { resource: name, from, to, slices: parts.length, neverRead, rows, requests, hours };
     },

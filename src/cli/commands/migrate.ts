@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
 import { type Cli, newCommand } from '../session/session.ts';
 
-export function migrateCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('migrate', 'sluice migrate\nsluice migrate --dry-run')
     .option('--dry-run', 'print what it would do; change nothing')
     .action(

@@ -9,7 +9,7 @@ import { openMigrated } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
 import { type Cli, isOpen, newCommand, type Session } from '../session/session.ts';
 
-export function newResourceCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('new', EXAMPLE).addCommand(
     newCommand('resource', EXAMPLE)
       .description('Read one page of a list that Sluice does not know, and declare it in lists/')
@@ -29,9 +29,7 @@ async function begin(session: Session, path: string): Promise<0> {
     throw new SluiceError(
       'usage',
       `There is a resource ${name} already${known.listFile ? `: ${known.listFile}` : ''}.`,
-      {
-        next: `Its fields: sluice fields ${name}`,
-      },
+      { next: `Its fields: sluice fields ${name}` },
     );
   const rows = await readPage(session, name, path);
   const { fields, nested, odd } = sampleFields(rows);

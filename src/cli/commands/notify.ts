@@ -31,7 +31,7 @@ const ADD_EXAMPLES = `sluice notify add https://crm.example.com/sluice --name cr
 sluice notify add https://crm.example.com/sluice --on invoices.updated --where "after->>'status' = 'Paid'"
 sluice notify add https://hooks.slack.com/services/.. --form slack --on customers.inserted --on invoices.deleted`;
 
-export function notifyCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const add = newCommand('add', ADD_EXAMPLES)
     .description('Deliver changes to an address from now on; prints the secret that signs them, once')
     .argument('<url>', 'https:// address of the receiver')
@@ -231,9 +231,7 @@ async function resumeDeliveries(session: Session, name: string, { from }: { read
     throw new SluiceError(
       'usage',
       `The receiver ${name} is of the source ${receiver.source}, which is not among these.`,
-      {
-        next: `Sources: ${settings.sources.map(each => each.name).join(', ')}.`,
-      },
+      { next: `Sources: ${settings.sources.map(each => each.name).join(', ')}.` },
     );
   const { schema } = source;
   const database = await openMigrated(session);

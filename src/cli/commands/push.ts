@@ -24,9 +24,9 @@ import {
   NO_WAIT,
   newCommand,
   type OpenSource,
+  parseWholeNumber,
   pathFrom,
   type Session,
-  wholeNumber,
 } from '../session/session.ts';
 import { jobsOf } from '../session/source-jobs.ts';
 import { recognise, underLock } from '../session/source-settings.ts';
@@ -38,12 +38,12 @@ sluice push leads fair.ndjson --yes      one JSON object per line`;
 
 type Options = Sending['options'] & { readonly yes?: boolean };
 
-export function pushCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('push', EXAMPLES)
     .argument('<resource>', `one of: ${Object.keys(PUSH_TARGETS).join(', ')}`)
     .argument('<file>', 'a .csv file with a header line, or an .ndjson file')
     .option('--yes', 'send the lines; without it, the file is only checked')
-    .option('--batch <n>', 'customers per request', wholeNumber('--batch', 1, 1000), BATCH)
+    .option('--batch <n>', 'customers per request', parseWholeNumber('--batch', 1, 1000), BATCH)
     .option('--resend-unknown', 'resend lines whose outcome is unknown; this may create duplicates')
     .option('--no-wait', NO_WAIT)
     .action(cli.action({ source: true }, push));

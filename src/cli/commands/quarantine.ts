@@ -8,7 +8,7 @@ import { type Cli, newCommand, type Session } from '../session/session.ts';
 
 const MOST = 1000;
 
-export function quarantineCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand(
     'quarantine',
     'sluice quarantine\nsluice quarantine --json   include the records themselves',

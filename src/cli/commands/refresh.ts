@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { partition } from '../../engine/coverage/list.ts';
-import type { Job } from '../../engine/job.ts';
 import { openResource } from '../../engine/resource.ts';
 import { parseSlice, sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
@@ -25,9 +24,9 @@ import {
   type Cli,
   type CostOptions,
   type ExitCode,
+  listOf,
   newCommand,
   type Session,
-  selectResources,
   withCostOptions,
 } from '../session/session.ts';
 
@@ -38,7 +37,7 @@ sluice refresh invoices 4711 --dry-run             what it would cost`;
 
 interface Options extends CostOptions, Pick<Named, 'from' | 'to' | 'where'> {}
 
-export function refreshCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('refresh', EXAMPLES)
     .argument('<resource>', 'the list that they belong to')
     .argument('[key...]', 'their ids, or what the table shows as _key')
@@ -52,9 +51,8 @@ export function refreshCommand(cli: Cli): Command {
 
 async function refresh(session: Session, name: string, keys: string[], options: Options): Promise<ExitCode> {
   const { terminal, settings, jobs } = session;
-  selectResources(jobs, [name]);
-  const { name: source, schema, timeZone } = settings.single;
-  const list = { source, schema, name, job: jobs.get(name) as Job };
+  const list = listOf(session, name);
+  const { timeZone } = settings.single;
   const database = await openMigrated(session);
   const resource = await openResource(database.kysely, list);
   const targets = targetsFor(jobs, resource, { keys, ...options });

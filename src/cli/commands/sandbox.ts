@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Size } from '../../../sandbox/data/data.ts';
 import type { PlannedFault } from '../../../sandbox/faults/choose-fault.ts';
 import { parseFaultPlan, parseFaultRates } from '../../../sandbox/parse/parse-faults.ts';
@@ -8,7 +7,8 @@ import { openSandbox, SANDBOX_KEY } from '../../../sandbox/sandbox.ts';
 import { describeVariants } from '../../../sandbox/variants/variants.ts';
 import { SluiceError } from '../../errors.ts';
 import { shellWord } from '../../next-steps.ts';
-import { type Cli, newCommand, pathFrom, type Session, untilAborted, wholeNumber } from '../session/session.ts';
+import { readNamed } from '../session/read-named.ts';
+import { type Cli, newCommand, parseWholeNumber, pathFrom, type Session, untilAborted } from '../session/session.ts';
 
 const EXAMPLES = `sluice sandbox --size medium --activity 30 --port 4010
 sluice sandbox --variant order=shuffled,limit-max=1000
@@ -33,21 +33,21 @@ interface Options extends Record<'seed' | 'activity' | 'rateLimit' | 'latency' |
   readonly faultsScript?: string;
 }
 
-export function sandboxCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const most = 2 ** 31 - 1;
   return newCommand('sandbox', EXAMPLES)
-    .option('--seed <n>', 'equal seeds and sizes give equal data', wholeNumber('--seed', 0, most), 1)
-    .option('--size <size>', `amount of data: ${SIZES.join(', ')}`, parseSize, 'small')
+    .option('--seed <n>', 'equal seeds and sizes give equal data', parseWholeNumber('--seed', 0, most), 1)
+    .addOption(new Option('--size <size>', 'amount of data').choices(SIZES).default('small'))
     .option(
       '--activity <n>',
       'random changes per minute to customers, invoices and transactions; the other lists get a tenth as many',
-      wholeNumber('--activity', 0, 100_000),
+      parseWholeNumber('--activity', 0, 100_000),
       0,
     )
     .option('--daily-reset', 'at midnight UTC, restore the initial data and forget webhooks')
-    .option('--rate-limit <n>', 'requests per hour; 0 for no limit', wholeNumber('--rate-limit', 0, most), 1000)
-    .option('--latency <ms>', 'delay of each answer in milliseconds', wholeNumber('--latency', 0, 60_000), 0)
-    .option('--port <port>', 'port to listen on; 0 for any free port', wholeNumber('--port', 0, 65_535), 0)
+    .option('--rate-limit <n>', 'requests per hour; 0 for no limit', parseWholeNumber('--rate-limit', 0, most), 1000)
+    .option('--latency <ms>', 'delay of each answer in milliseconds', parseWholeNumber('--latency', 0, 60_000), 0)
+    .option('--port <port>', 'port to listen on; 0 for any free port', parseWholeNumber('--port', 0, 65_535), 0)
     .option('--key <key>', 'the API key that it accepts', parseKey, SANDBOX_KEY)
     .option('--variant <name=value,..>', 'vary the behaviour; repeatable', collect)
     .option('--variants', 'list all variants and faults')
@@ -71,7 +71,7 @@ async function runSandbox(session: Session, options: Options): Promise<0> {
     apiKey: options.key,
     variants: parseVariants((options.variant ?? []).join(',')),
     faults: parseFaultRates((options.faults ?? []).join(',')),
-    faultPlan: options.faultsScript === undefined ? [] : await readScript(pathFrom(session, options.faultsScript)),
+    faultPlan: options.faultsScript === undefined ? [] : readScript(pathFrom(session, options.faultsScript)),
   });
   try {
     const { url, apiKey } = sandbox;
@@ -93,21 +93,8 @@ async function runSandbox(session: Session, options: Options): Promise<0> {
 
 const collect = (text: string, all: string[] = []): string[] => [...all, text];
 
-async function readScript(file: string): Promise<PlannedFault[]> {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new SluiceError('usage', `The faults script ${file} cannot be read.`, {
-      cause,
-      next: 'Expected: a text file with lines of: at-request fault [count] [path]',
-    });
-  });
-  return parseFaultPlan(text);
-}
-
-function parseSize(text: string): Size {
-  const size = SIZES.find(each => each === text);
-  if (size) return size;
-  throw new SluiceError('usage', `Unknown size "${text}".`, { next: `Sizes: ${SIZES.join(', ')}.` });
-}
+const readScript = (path: string): PlannedFault[] =>
+  parseFaultPlan(readNamed(path, 'a text file with lines of: at-request fault [count] [path]'));
 
 /** What SOURCE_API_KEY accepts. */
 function parseKey(text: string): string {

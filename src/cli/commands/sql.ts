@@ -10,7 +10,7 @@ import { readQuery } from '../../warehouse/reports/read-query.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../output/query-formats.ts';
 import { openTextFile, writeRows } from '../output/result-file.ts';
 import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
-import { type Cli, newCommand, openQueryLogin, pathFrom, type Session } from '../session/session.ts';
+import { type Cli, newCommand, openQueryLogin, parseWholeNumber, pathFrom, type Session } from '../session/session.ts';
 import type { Input } from '../session/shell.ts';
 import { PLAIN, type Terminal } from '../session/terminal.ts';
 
@@ -30,13 +30,18 @@ interface Options extends FreshOptions {
 const DEFAULT_TIMEOUT_S = 60;
 const MOST_TIMEOUT_S = 7 * 24 * 3600;
 
-export function sqlCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('sql', EXAMPLES)
     .argument('[query]', 'one SQL statement (default: read from standard input)')
     .addOption(new Option('--format <format>', 'output format').choices(['table', 'csv', 'csv-safe', 'json', 'ndjson']))
     .option('--expanded', 'one column a line instead of a table')
     .option('--out <file>', 'write the result to this file')
-    .option('--timeout <seconds>', 'stop the query after this time; 0: never', parseTimeout, DEFAULT_TIMEOUT_S);
+    .option(
+      '--timeout <seconds>',
+      'stop the query after this time; 0: never',
+      parseWholeNumber('--timeout', 0, MOST_TIMEOUT_S),
+      DEFAULT_TIMEOUT_S,
+    );
   return withFreshOptions(command).action(cli.action({ source: false }, runQuery));
 }
 
@@ -68,14 +73,6 @@ async function runQuery(session: Session, given: string | undefined, options: Op
   await terminal.write(format.end());
   noteAge(terminal, age);
   return 0;
-}
-
-function parseTimeout(text: string): number {
-  const seconds = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds <= MOST_TIMEOUT_S) return seconds;
-  throw new SluiceError('usage', `--timeout is "${text}"; expected whole seconds from 0 to ${MOST_TIMEOUT_S}.`, {
-    next: 'Example: sluice sql --timeout 600 "select .."',
-  });
 }
 
 type CreateFormat = (screen: Pick<Terminal, 'colors' | 'width'>) => Format;

@@ -32,7 +32,7 @@ import {
 } from '../session/session.ts';
 import { openLedger, plannedOf, serviceName, watchedSource } from '../session/source-settings.ts';
 
-export function startCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('start', 'sluice start\nsluice start --source vienna     only one source of several').action(
     cli.action({ source: true }, (session, _options: unknown, command: Command) =>
       withAnySignal([session.draining], drain =>
@@ -162,9 +162,7 @@ async function serveBeside(
     ...{ host, port, token },
     ...{ openReader, editor },
     pending: () =>
-      listPending(editor.session, database, {
-        sources: sources.slice(probes++ % sources.length).slice(0, 1),
-      }),
+      listPending(editor.session, database, { sources: sources.slice(probes++ % sources.length).slice(0, 1) }),
     pulse,
   });
   closing.push(() => service.close());

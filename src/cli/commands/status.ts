@@ -18,7 +18,7 @@ import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 import { isServiceRunning, readUsage, watchedSource } from '../session/source-settings.ts';
 
-export function statusCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('status', 'sluice status\nsluice status --watch    again every five seconds, until Ctrl-C')
     .option('--watch', 'show it again every five seconds, until Ctrl-C')
     .action(cli.action({ source: false }, status));

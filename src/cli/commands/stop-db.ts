@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { stopEmbedded } from '../../embedded-postgres/embedded-server.ts';
 import { type Cli, newCommand } from '../session/session.ts';
 
-export function stopDbCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('stop-db', 'sluice stop-db').action(
     cli.action({ source: false }, async ({ terminal, settings }) => {
       const stopped = await stopEmbedded(settings.dataDir);

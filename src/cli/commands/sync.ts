@@ -16,9 +16,9 @@ import {
   duration,
   type ExitCode,
   newCommand,
+  parseWholeNumber,
   type Session,
   selectResources,
-  wholeNumber,
   withCostOptions,
 } from '../session/session.ts';
 
@@ -44,7 +44,7 @@ interface Options extends CostOptions {
   readonly restored?: number | true;
 }
 
-export function syncCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('sync', EXAMPLES)
     .argument('[resource...]', 'resources to read (default: all)')
     .option('--full', 'read everything again, however long the request limit makes it wait');
@@ -52,7 +52,7 @@ export function syncCommand(cli: Cli): Command {
     .option(
       '--accept-deletes <n>',
       'override the loss limit for up to <n> rows',
-      wholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
+      parseWholeNumber('--accept-deletes', 1, 2 ** 31 - 1),
     )
     .option('--accept-losses <list.field,..>', 'empty these columns or child rows where the source does, however many')
     .option('--moved', 'confirm that the source has a new address but is the same installation')

@@ -10,7 +10,7 @@ const EXAMPLES = `sluice undo 412 --dry-run   what it would restore
 sluice undo 412             restore what run 412 replaced or deleted
 sluice undo 412 413         of several runs, what was there before the first`;
 
-export function undoCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('undo', EXAMPLES)
     .argument('<run...>', 'numbers of runs, as status, the console and sluice.runs show them')
     .option('--dry-run', 'show what would be restored; change nothing')

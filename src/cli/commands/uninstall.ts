@@ -38,7 +38,7 @@ interface Found extends Kept {
   readonly files: readonly string[];
 }
 
-export function uninstallCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('uninstall', EXAMPLES)
     .option('--dry-run', 'show what lies where, and what would stay; change nothing')
     .option('--yes', 'do not ask for confirmation')

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { count, plural } from '../../service/format.ts';
+import { count, firstOf, plural } from '../../service/format.ts';
 import { isUnreadableKey } from '../../source/paging/row-key.ts';
 import { table } from '../output/table.ts';
 import { type ReadResult, readSources } from '../run/complete-orders.ts';
@@ -26,7 +26,7 @@ interface Options extends CostOptions {
 
 type Report = Record<'absent' | 'different' | 'extra' | 'unreadable' | 'unproven', readonly string[]>;
 
-export function verifyCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const command = newCommand('verify', EXAMPLES)
     .argument('[resource...]', 'resources to compare (default: all)')
     .option('--repair', 'make the warehouse equal to the source');
@@ -67,14 +67,17 @@ function showReport({ terminal }: Session, read: ReadResult): ExitCode {
         { right: [4, 5], wrap: { 1: 21, 2: 21, 3: 21 } },
       ),
       '',
-      ...(unproven.length > 0 ? [NOT_COMPARED, `  ${namesText(unproven)}`] : []),
+      ...(unproven.length > 0 ? [NOT_COMPARED, `  ${firstOf(unproven, MOST_NAMED)}`] : []),
       ...(quarantined > 0
         ? [
             `${plural(quarantined, 'record')} could not be parsed and ${quarantined === 1 ? 'is' : 'are'} not in the warehouse. See: sluice quarantine`,
             // By the keys that `sluice quarantine` shows.
             ...resources
               .filter(each => each.quarantinedKeys.length > 0)
-              .map(each => `  ${nameOf(each)} ${namesText(each.quarantinedKeys.map(shortKey), each.quarantined)}`),
+              .map(
+                each =>
+                  `  ${nameOf(each)} ${firstOf(each.quarantinedKeys.map(shortKey), MOST_NAMED, each.quarantined)}`,
+              ),
           ]
         : []),
       ...(isRepairable ? ['To make the warehouse equal: sluice verify --repair'] : []),
@@ -116,12 +119,6 @@ function differenceRow(name: string, each: ReturnType<typeof compare>): string[]
     count(each.quarantined),
     count(each.requests),
   ];
-}
-
-/** The first few names, of `all` in number. */
-function namesText(names: readonly string[], all = names.length): string {
-  const more = all - Math.min(names.length, MOST_NAMED);
-  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
 }
 
 /** A record whose id cannot be read is known by a hash, of which the beginning is enough to find it in the quarantine. */

@@ -26,7 +26,7 @@ sluice webhooks list`;
 const REGISTER_EXAMPLES = `sluice webhooks register --url https://sluice.example.com --dry-run
 sluice webhooks register --url https://sluice.example.com`;
 
-export function webhooksCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   const register = newCommand('register', REGISTER_EXAMPLES)
     .description('Register the address of this service at the source; costs one request')
     .requiredOption(

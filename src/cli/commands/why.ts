@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { SluiceError } from '../../errors.ts';
 import {
   changedFields,
   type RecordStory,
@@ -9,13 +8,13 @@ import {
 } from '../../service/record/record-story.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
-import { hasBookkeeping, refusePending } from '../run/pending-migrations.ts';
-import { type Cli, newCommand, type Session, selectResources } from '../session/session.ts';
+import { openToRead } from '../run/pending-migrations.ts';
+import { type Cli, listOf, newCommand, type Session } from '../session/session.ts';
 
 const EXAMPLES = `sluice why invoices 4711
 sluice why customers 17 --json`;
 
-export function whyCommand(cli: Cli): Command {
+export function command(cli: Cli): Command {
   return newCommand('why', EXAMPLES)
     .argument('<resource>', 'the list that it belongs to')
     .argument('<key>', 'its id, or what its table shows as _key')
@@ -23,15 +22,11 @@ export function whyCommand(cli: Cli): Command {
 }
 
 async function why(session: Session, name: string, key: string): Promise<0 | 1> {
-  const { terminal, settings, jobs } = session;
-  selectResources(jobs, [name]);
-  const job = jobs.get(name);
-  const { name: source, schema, timeZone } = settings.single;
-  const database = await session.openDatabase();
-  if (!job || !(await hasBookkeeping(session, database)))
-    throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
-  await refusePending(session, database);
-  const story = await readStory(database, { source, schema, name, job }, key);
+  const { terminal, settings } = session;
+  const list = listOf(session, name);
+  const { timeZone } = settings.single;
+  const database = await openToRead(session);
+  const story = await readStory(database, list, key);
   const now = await databaseNow(database);
   terminal.show(story, () => {
     const { text, rest } = recordVerdict(story, now);

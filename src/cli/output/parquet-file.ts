@@ -1,5 +1,5 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
-import type { Ask, ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
+import { type Ask, type ColumnInfo, OIDS, type TextRow } from '../../warehouse/reports/read-query.ts';
 import { openResultFile, type RowFile } from './result-file.ts';
 
 /** Rows that are compressed together; they are in memory until then. */
@@ -65,11 +65,7 @@ interface Facts {
 }
 
 const MOST_DIGITS = 38;
-const NUMERIC = 1700;
-const DATE = 1082;
-const TIMESTAMP = 1114;
-const TIMESTAMPTZ = 1184;
-const WITH_FACTS = new Set([NUMERIC, DATE, TIMESTAMP, TIMESTAMPTZ]);
+const WITH_FACTS: ReadonlySet<number> = new Set([OIDS.NUMERIC, OIDS.DATE, OIDS.TIMESTAMP, OIDS.TIMESTAMPTZ]);
 
 /**
  * The columns of a file that holds the result of the query. Parquet fixes the digits of a decimal for the whole file, and knows no infinite
@@ -88,7 +84,7 @@ async function readFacts(ask: Ask, query: string, columns: readonly ColumnInfo[]
   if (!columns.some(({ oid }) => WITH_FACTS.has(oid))) return [];
   const selected = columns.map(({ oid }, index) => {
     const column = `c${index}`;
-    if (oid === NUMERIC)
+    if (oid === OIDS.NUMERIC)
       return `concat_ws(' ', coalesce(bool_and(${column} not in ('NaN', 'Infinity', '-Infinity')), true),
         coalesce(max(length(trunc(abs(${column}))::text)), 1), coalesce(max(scale(${column})), 0))`;
     return WITH_FACTS.has(oid) ? `concat_ws(' ', coalesce(bool_and(isfinite(${column})), true), 0, 0)` : "''";
@@ -121,18 +117,18 @@ const timestamp = (isAdjustedToUTC: boolean) => (): Type => ({
 
 /** By OID; all others are text, as are values that do not fit. */
 const TYPES: Readonly<Record<number, (facts: Facts | undefined) => Type>> = {
-  16: () => ({ type: 'BOOLEAN', value: text => text === 'true' }),
-  17: () => ({
+  [OIDS.BOOL]: () => ({ type: 'BOOLEAN', value: text => text === 'true' }),
+  [OIDS.BYTEA]: () => ({
     type: 'BYTE_ARRAY',
     select: quoted => `encode(${quoted}, 'hex')`,
     value: text => Buffer.from(text, 'hex'),
   }),
-  20: () => ({ type: 'INT64', value: BigInt }),
-  21: integer,
-  23: integer,
-  700: () => ({ type: 'FLOAT', value: Number }),
-  701: () => ({ type: 'DOUBLE', value: Number }),
-  [NUMERIC]: facts => {
+  [OIDS.INT8]: () => ({ type: 'INT64', value: BigInt }),
+  [OIDS.INT2]: integer,
+  [OIDS.INT4]: integer,
+  [OIDS.FLOAT4]: () => ({ type: 'FLOAT', value: Number }),
+  [OIDS.FLOAT8]: () => ({ type: 'DOUBLE', value: Number }),
+  [OIDS.NUMERIC]: facts => {
     if (!facts || facts.whole + facts.scale > MOST_DIGITS) return TEXT;
     const { scale } = facts;
     const type = { type: 'FIXED_LEN_BYTE_ARRAY', type_length: 16, converted_type: 'DECIMAL' } as const;
@@ -140,12 +136,12 @@ const TYPES: Readonly<Record<number, (facts: Facts | undefined) => Type>> = {
     const select = (quoted: string) => `trunc(${quoted} * 1e${scale})::text`;
     return { ...type, precision: MOST_DIGITS, scale, select, value: BigInt };
   },
-  [DATE]: () => ({
+  [OIDS.DATE]: () => ({
     type: 'INT32',
     converted_type: 'DATE',
     select: quoted => `(${quoted} - date '1970-01-01')::text`,
     value: Number,
   }),
-  [TIMESTAMP]: timestamp(false),
-  [TIMESTAMPTZ]: timestamp(true),
+  [OIDS.TIMESTAMP]: timestamp(false),
+  [OIDS.TIMESTAMPTZ]: timestamp(true),
 };

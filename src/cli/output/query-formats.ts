@@ -3,14 +3,11 @@ import { isoText, plural } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
 import { visibleLines, visibleText } from '../../visible-text.ts';
 import type { ColumnInfo, TextRow } from '../../warehouse/reports/read-query.ts';
-import { NUMBERS } from '../../warehouse/reports/read-query.ts';
+import { NUMBERS, OIDS } from '../../warehouse/reports/read-query.ts';
 import type { Colors, Terminal } from '../session/terminal.ts';
 import { GAP } from './table.ts';
 
-const BOOLEAN = 16;
-const TIMESTAMP = 1114;
-const TIMESTAMPTZ = 1184;
-const JSON_TYPES = new Set([114, 3802]);
+const JSON_TYPES: ReadonlySet<number> = new Set([OIDS.JSON, OIDS.JSONB]);
 
 /** A row as a JSON object. Numbers keep every digit that Postgres has. */
 function objectOf(columns: readonly ColumnInfo[], row: TextRow): string {
@@ -20,9 +17,11 @@ function objectOf(columns: readonly ColumnInfo[], row: TextRow): string {
 
 function jsonValue(text: string | null, oid: number): string {
   if (text === null) return 'null';
-  if (oid === BOOLEAN) return text === 't' ? 'true' : 'false';
+  if (oid === OIDS.BOOL) return text === 't' ? 'true' : 'false';
   if (JSON_TYPES.has(oid) || (NUMBERS.has(oid) && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text))) return text;
-  return JSON.stringify(oid === TIMESTAMPTZ ? isoText(text) : oid === TIMESTAMP ? text.replace(' ', 'T') : text);
+  return JSON.stringify(
+    oid === OIDS.TIMESTAMPTZ ? isoText(text) : oid === OIDS.TIMESTAMP ? text.replace(' ', 'T') : text,
+  );
 }
 
 /** One object on each line: a line end between the tokens of a `json` value becomes a space. */

@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { codeOf, SluiceError } from '../../errors.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import type { PushTarget, RawLine } from '../../push/targets.ts';
 import { plural } from '../../service/format.ts';
-import { parseJson } from '../../source/answers/json.ts';
+import { jsonIn } from '../../source/answers/envelope.ts';
+import { readNamed } from '../session/read-named.ts';
 
 /** All lines are checked and held in memory before the first is sent; one by one, 1000 requests an hour send 24,000 a day. */
 const MOST_LINES = 100_000;
@@ -20,7 +20,7 @@ export function readLines(path: string, target: PushTarget): RawLine[] {
     throw new SluiceError('usage', `The name of "${path}" does not end in .csv, .ndjson or .jsonl.`, {
       next: 'Expected: file.csv (with a header line) or file.ndjson (one JSON object per line).',
     });
-  const lines = read(textOf(path), target);
+  const lines = read(readNamed(path, 'the path of a text file in UTF-8.'), target);
   if (lines.length > MOST_LINES)
     throw new SluiceError('usage', `${path} has more than ${MOST_LINES.toLocaleString('en-US')} lines.`, {
       next: 'Split the file and push the parts one after another.',
@@ -31,22 +31,10 @@ export function readLines(path: string, target: PushTarget): RawLine[] {
 type Format = (text: string, target: PushTarget) => RawLine[];
 const FORMATS: Readonly<Record<string, Format>> = { '.csv': readCsv, '.ndjson': readNdjson, '.jsonl': readNdjson };
 
-function textOf(path: string): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
-  } catch (error) {
-    const why = error instanceof TypeError ? 'it is not UTF-8' : (error as Error).message;
-    throw new SluiceError('usage', `${path} cannot be read: ${why}.`, {
-      next: 'Expected: the path of a text file in UTF-8.',
-      cause: error,
-    });
-  }
-}
-
 function readNdjson(text: string): RawLine[] {
   return text.split('\n').flatMap((each, index): RawLine[] => {
     if (each.trim() === '') return [];
-    const value = parsed(each);
+    const value = jsonIn(each);
     return [{ line: index + 1, ...(value === undefined ? { problem: 'is not JSON' } : { value }) }];
   });
 }
@@ -105,18 +93,9 @@ function headerProblem(header: readonly string[], { body }: PushTarget): string 
 function bodyOf(header: readonly string[], cells: readonly string[], { lists }: PushTarget): object {
   const filled = header.flatMap((name, index): [string, unknown][] => {
     const cell = cells[index] ?? '';
-    const value = lists.includes(name) ? parsed(cell) : cell;
+    const value = lists.includes(name) ? jsonIn(cell) : cell;
     // A cell that is not JSON stays text; the check of the line then reports that it is not a list.
     return cell === '' ? [] : [[name, value === undefined ? cell : value]];
   });
   return Object.fromEntries(filled);
-}
-
-/** Undefined for a text that is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -14,7 +14,7 @@ import type { Query, QueryPlace } from '../../service/answers/lists-read.ts';
 import { MOST_REQUESTS } from '../../service/orders/refresh.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { createProgress } from '../output/progress.ts';
-import { duration, isOpen, type Session, wholeNumber } from '../session/session.ts';
+import { duration, isOpen, parseWholeNumber, type Session } from '../session/session.ts';
 import { readUsage, recognise, watchedSource } from '../session/source-settings.ts';
 import type { Terminal } from '../session/terminal.ts';
 import { completeOrders } from './complete-orders.ts';
@@ -33,9 +33,9 @@ export const withFreshOptions = (command: Command): Command =>
     .option(
       '--max-requests <n>',
       `answer nothing if that takes more requests (default: ${MOST_REQUESTS})`,
-      wholeNumber('--max-requests', 1, 1_000_000),
+      parseWholeNumber('--max-requests', 1, 1_000_000),
     )
-    .option('--wait <seconds>', `or longer (default: ${MOST_WAIT_S})`, wholeNumber('--wait', 1, 86_400));
+    .option('--wait <seconds>', `or longer (default: ${MOST_WAIT_S})`, parseWholeNumber('--wait', 1, 86_400));
 
 /** Null where somebody takes an answer of any age. Kind `usage` for the other options without an age. */
 function freshnessOf({ maxAge: maxAgeMs, maxRequests, wait }: FreshOptions): Freshness | null {
@@ -79,9 +79,7 @@ function placeOf(session: Session, database: Database, reader: Database): QueryP
         throw new SluiceError(
           'configuration',
           `The address or key of ${name} is not set, so nothing of it can be read.`,
-          {
-            next: 'Set SOURCE_URL and SOURCE_API_KEY, or omit --max-age.',
-          },
+          { next: 'Set SOURCE_URL and SOURCE_API_KEY, or omit --max-age.' },
         );
       await recognise(database, source);
       const shown = createProgress(session);

@@ -1,6 +1,7 @@
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
+import { firstOf } from '../../service/format.ts';
 import { writeComments } from '../../warehouse/database/comments.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import type { DeclaredTable } from '../../warehouse/database/declared-table.ts';
@@ -19,6 +20,15 @@ import { jobsOf } from '../session/source-jobs.ts';
 export async function openMigrated(session: Session): Promise<Warehouse> {
   const database = await session.openDatabase();
   await applyMigrations(session, database);
+  return database;
+}
+
+/** Opens the warehouse as its owner and leaves it as it is. Kind `usage` where there is none, `configuration` where its tables are not up to date. */
+export async function openToRead(session: Session): Promise<Warehouse> {
+  const database = await session.openDatabase();
+  if (!(await hasBookkeeping(session, database)))
+    throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
+  await refusePending(session, database);
   return database;
 }
 
@@ -57,7 +67,7 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
   return {
     ...migrations,
     ...{ database, schema, clock },
-    lists: listsOf(session, schema),
+    lists: declaredIn(session, schema),
     timeZone: settings.sources.find(source => source.schema === schema)?.timeZone ?? 'UTC',
     // The first signal, in a service too: a migration that waits for another process has not begun.
     signal: draining,
@@ -66,7 +76,7 @@ function optionsFor(session: Session, database: Database, schema: string): Migra
 }
 
 /** The tables of a schema, as the settings of its source want them. */
-function listsOf(
+function declaredIn(
   { jobs, settings: { sources, hashKey } }: Pick<Session, 'jobs' | 'settings'>,
   schema: string,
 ): DeclaredTable[] {
@@ -80,7 +90,7 @@ export async function checkDeclared(
   database: Database,
   { schema }: { readonly schema: string },
 ) {
-  const lacking = await lackingIn(database.kysely, { schema, lists: listsOf(session, schema), putsBack: true });
+  const lacking = await lackingIn(database.kysely, { schema, lists: declaredIn(session, schema), putsBack: true });
   const isLacking = ({ tables, masks }: Lacking) =>
     masks.length > 0 ||
     tables.some(({ absent, columns, undeclared }) => absent || columns.length > 0 || undeclared.length > 0);
@@ -113,13 +123,8 @@ export async function refusePending(session: Session, database: Database): Promi
     throw new SluiceError('configuration', `Pending migrations: ${pendingText(pending)}.`, { next: MIGRATE });
 }
 
-const MOST_NAMED = 3;
-
 /** Names the first few: a new database lacks them all. */
-export function pendingText(names: readonly string[]): string {
-  const more = names.length - MOST_NAMED;
-  return `${names.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
+export const pendingText = (names: readonly string[]): string => firstOf(names, 3);
 
 /**
  * Whether there is bookkeeping to read: false if Sluice never ran on this database. Kind `configuration` if an older version

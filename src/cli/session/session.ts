@@ -145,8 +145,15 @@ export function selectResources(jobs: ReadonlyMap<string, Job>, names: readonly 
   return names.length === 0 ? [...jobs.keys()] : [...new Set(names)];
 }
 
+/** A list of the only source. Kind `usage` for an unknown one, and where there are several sources. */
+export function listOf({ jobs, settings }: Pick<Session, 'jobs' | 'settings'>, name: string) {
+  selectResources(jobs, [name]);
+  const { name: source, schema } = settings.single;
+  return { source, schema, name, job: jobs.get(name) as Job };
+}
+
 /** A parser for a numeric option. It throws the kind `usage` for anything but a whole number in the range. */
-export function wholeNumber(flag: string, least: number, most: number): (text: string) => number {
+export function parseWholeNumber(flag: string, least: number, most: number): (text: string) => number {
   return text => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
@@ -197,5 +204,5 @@ export const withCostOptions = (
 ): Command =>
   command
     .option('--dry-run', 'print what it would cost and when it would be done; send no request and change nothing')
-    .option('--max-requests <n>', most, wholeNumber('--max-requests', 1, 1_000_000))
+    .option('--max-requests <n>', most, parseWholeNumber('--max-requests', 1, 1_000_000))
     .option('--no-wait', NO_WAIT);

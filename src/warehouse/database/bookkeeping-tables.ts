@@ -49,11 +49,7 @@ export const BOOKKEEPING_TABLES = {
     reserve: 'integer null',
     reserve_until: 'timestamp with time zone null',
   },
-  'sluice.change_numbers': {
-    schema: 'text',
-    last: 'bigint',
-    first: 'bigint default',
-  },
+  'sluice.change_numbers': { schema: 'text', last: 'bigint', first: 'bigint default' },
   'sluice.coverage': {
     source: 'text',
     resource: 'text',
@@ -121,19 +117,8 @@ export const BOOKKEEPING_TABLES = {
     erased_at: 'timestamp with time zone',
     erased_by: 'text',
   },
-  'sluice.held': {
-    source: 'text',
-    resource: 'text',
-    field: 'text',
-    key: 'text',
-    since: 'timestamp with time zone',
-  },
-  'sluice.hints': {
-    source: 'text',
-    resource: 'text',
-    slice: 'text',
-    since: 'timestamp with time zone',
-  },
+  'sluice.held': { source: 'text', resource: 'text', field: 'text', key: 'text', since: 'timestamp with time zone' },
+  'sluice.hints': { source: 'text', resource: 'text', slice: 'text', since: 'timestamp with time zone' },
   'sluice.incidents': {
     id: 'bigint identity',
     source: 'text',
@@ -236,12 +221,7 @@ export const BOOKKEEPING_TABLES = {
     attempts: 'integer default',
     resolved_at: 'timestamp with time zone null',
   },
-  'sluice.receivers': {
-    source: 'text',
-    secret: 'text',
-    made_at: 'timestamp with time zone',
-    previous: 'text null',
-  },
+  'sluice.receivers': { source: 'text', secret: 'text', made_at: 'timestamp with time zone', previous: 'text null' },
   'sluice.requests': {
     id: 'bigint identity',
     key: 'text',
@@ -330,20 +310,8 @@ export const BOOKKEEPING_TABLES = {
     sums: 'jsonb',
     digest: 'text',
   },
-  'sluice.sealed_rows': {
-    seal_id: 'bigint',
-    resource: 'text',
-    key: 'text',
-    row: 'jsonb null',
-    hash: 'text',
-  },
-  'sluice.seen_keys': {
-    source: 'text',
-    resource: 'text',
-    slice: 'text',
-    at: 'integer',
-    keys: 'jsonb',
-  },
+  'sluice.sealed_rows': { seal_id: 'bigint', resource: 'text', key: 'text', row: 'jsonb null', hash: 'text' },
+  'sluice.seen_keys': { source: 'text', resource: 'text', slice: 'text', at: 'integer', keys: 'jsonb' },
   'sluice.slots': {
     source: 'text',
     resource: 'text',
@@ -366,12 +334,7 @@ export const BOOKKEEPING_TABLES = {
     evidence: 'text',
     learned_at: 'timestamp with time zone',
   },
-  'sluice.webhooks': {
-    source: 'text',
-    url: 'text',
-    events: 'text[]',
-    registered_at: 'timestamp with time zone',
-  },
+  'sluice.webhooks': { source: 'text', url: 'text', events: 'text[]', registered_at: 'timestamp with time zone' },
 } as const satisfies Record<string, Record<string, Declared>>;
 
 type TypeName = keyof PostgresTypes;

@@ -167,16 +167,8 @@ async function checkServer(database: Database): Promise<void> {
 
 /** Host, port and database of a connection URL; never its user or password. */
 function placeOf(url: string): string {
-  try {
-    const { hostname, port, pathname, protocol } = new URL(url);
-    if (protocol !== 'postgres:' && protocol !== 'postgresql:') throw new Error('not a Postgres URL');
-    return `${hostname || 'localhost'}:${port || '5432'}${pathname}`;
-  } catch {
-    // No cause: the URL parser's error quotes the URL, password included.
-    throw new SluiceError('configuration', 'DATABASE_URL is not a Postgres connection URL.', {
-      next: 'Expected: postgres://user:password@host:5432/database',
-    });
-  }
+  const { hostname, port, pathname } = new URL(url);
+  return `${hostname || 'localhost'}:${port || '5432'}${pathname}`;
 }
 
 /** Marks the point that `rollbackTo` returns to. A name used again hides its older point. */

@@ -46,7 +46,6 @@ export interface StoredField {
 
 interface Stored {
   readonly name: string;
-  /** Types by name. */
   readonly columns: ReadonlyMap<string, string>;
   readonly indexed: readonly string[];
   readonly isView: boolean;

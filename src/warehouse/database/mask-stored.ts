@@ -115,9 +115,7 @@ export async function refuseContentKeys(
   throw new SluiceError(
     'configuration',
     `Fields of ${schema}.${name} are to ${change}, but some of its rows have no id and are told apart by what they hold.`,
-    {
-      next: `Read them anew: undo the change, run "sluice reset ${name}", then make it again. Nothing was changed.`,
-    },
+    { next: `Read them anew: undo the change, run "sluice reset ${name}", then make it again. Nothing was changed.` },
   );
 }
 

@@ -67,7 +67,7 @@ export async function acquireSourceLock(
     await client.query(SETTINGS);
     const key = lockName('source', source);
     if (waitMs > 0) await waitForLock(client, key, waitMs);
-    const { rows } = await client.query<{ locked: boolean }>(LOCK, [key, source]);
+    const { rows } = await client.query<{ locked: boolean }>(LOCK, [key]);
     if (rows[0]?.locked) {
       heartbeat = setInterval(beat, HEARTBEAT_MS).unref();
       return { lost: gone.signal, release };
@@ -80,7 +80,7 @@ export async function acquireSourceLock(
   return null;
 }
 
-/** SQL: whether a command waits for the lock of a source. That of version 0.1 cannot be waited for: it knows no pace. */
+/** SQL: whether a command waits for the lock of a source. */
 export const isLockWanted = (source: string): RawBuilder<boolean> => sql`
   exists (select from pg_locks where locktype = 'advisory' and not granted and objsubid = 1
     and database = (select oid from pg_database where datname = current_database())
@@ -129,20 +129,14 @@ const SETTINGS = `
   set tcp_keepalives_idle = 15; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3;
   set idle_session_timeout = 0; set statement_timeout = '10s'`;
 
-// Version 0.1 locks these 32 bits alone; 1936487779 is "sluc" as bytes. Shared, so that it and this version exclude each other, but
-// two sources of this version whose 32 bits are equal do not.
-const OLD_KEY = "1936487779, hashtext('source ' || $2::text)";
-const LOCK = `
-  select case when pg_try_advisory_lock(${LOCK_KEY}) then pg_try_advisory_lock_shared(${OLD_KEY}) else false end as locked`;
-// `pg_locks` shows a key of 64 bits as `classid` and `objid` with `objsubid` 1, and two keys of 32 bits with 2; `objid` is unsigned.
+const LOCK = `select pg_try_advisory_lock(${LOCK_KEY}) as locked`;
+// `pg_locks` shows a key of 64 bits as `classid` and `objid`, which is unsigned, with `objsubid` 1.
 const HOLDERS = `
   with locks as materialized (
-    select l.objsubid, l.classid::bigint << 32 | l.objid::bigint as key, a.application_name as name
+    select l.classid::bigint << 32 | l.objid::bigint as key, a.application_name as name
     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and l.granted and l.mode = 'ExclusiveLock'
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 1
       and l.database = (select oid from pg_database where datname = current_database()))
-  select of_source.source, locks.name from unnest($1::text[], $2::text[]) as of_source(name, source),
-    lateral (values (1, hashtextextended(of_source.name, 0)),
-      (2, 1936487779::bigint << 32 | (hashtext('source ' || of_source.source)::bigint & 4294967295))) as lock(objsubid, key)
-    join locks using (objsubid, key)`;
+  select of_source.source, locks.name from unnest($1::text[], $2::text[]) as of_source(name, source)
+    join locks on locks.key = hashtextextended(of_source.name, 0)`;
 const UNLOCK = 'select pg_advisory_unlock_all()';

@@ -47,11 +47,12 @@ export interface Reference {
 
 const MOST_KEYS = 5;
 
-/** Counts the rows of these tables, stored or deleted, whose `column` is `id`. SQL: tables known at run time. */
+/** Counts the rows, stored or deleted, that refer to the record `id` of `resource` by a column such as `customer_id`. SQL: tables known at run time. */
 export async function findReferences(
   db: Db,
-  { schema, column, id }: { schema: string; column: string; id: string },
+  { schema, resource, id }: { schema: string; resource: string; id: string },
 ): Promise<Reference[]> {
+  const column = `${resource.replace(/s$/, '')}_id`;
   const { rows: tables } = await sql<{ name: string; key: string; type: string }>`
     select c.relname as name, k.attname as key, format_type(a.atttypid, a.atttypmod) as type from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = ${column}
     join pg_index i on i.indrelid = c.oid and i.indisprimary and i.indnkeyatts = 1

@@ -94,7 +94,6 @@ export async function takeCursors(
   return cursors;
 }
 
-/** The version of each cursor of these sources. */
 export function cursorVersions(db: Db, sources: readonly string[]): Promise<(Place & { readonly version: string })[]> {
   return db
     .selectFrom('sluice.cursors')
@@ -121,7 +120,6 @@ export async function lockCursor(tx: Db, { source, resource }: Place, { version 
   if (!locked) throw stale({ source, resource });
 }
 
-/** What advances a cursor. */
 export interface CursorMove {
   readonly resource: string;
   /** The cursor as this process left it. */
@@ -252,7 +250,6 @@ export async function takeOver(db: Db, { source, resource }: Place): Promise<voi
   await sql`delete from sluice.seen_keys where ${here}`.execute(db);
 }
 
-/** Those that no reading goes on with. */
 async function forgetSeenKeys(db: Db, source: string, names: readonly string[]): Promise<void> {
   await sql`delete from sluice.seen_keys where source = ${source}
     and resource || ' ' || slice = any(cast(${names} as text[]))`.execute(db);

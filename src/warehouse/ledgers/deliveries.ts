@@ -118,7 +118,6 @@ export async function noteFailed(db: Db, turn: Turn, reason: string, then: numbe
   );
 }
 
-/** Ends the turn with nothing done. */
 export async function releaseTurn(db: Db, turn: Turn): Promise<void> {
   await change(db, turn, sql`locked_until = null`);
 }

@@ -35,7 +35,6 @@ export interface Run extends Counts {
   readonly endedAt: string | null;
 }
 
-/** The column of each. */
 const COUNTERS = {
   requests: 'requests',
   slices: 'slices',
@@ -90,7 +89,6 @@ export async function recordUndo(
   return id;
 }
 
-/** What was done for a run, and for its order. */
 export interface RunCounts {
   readonly runId: string;
   readonly orderId: string | null;

@@ -4,7 +4,6 @@ import { epochMs } from '../database/now.ts';
 import { isLockWanted } from '../database/source-lock.ts';
 import { rests } from '../ledgers/orders.ts';
 
-/** Whether a source has to be read. */
 interface Due {
   readonly now: boolean;
   /** Epoch milliseconds when the first run that waits for the request limit may continue; null when none waits. */

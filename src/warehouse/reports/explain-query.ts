@@ -1,6 +1,6 @@
 import { isKind } from '../../errors.ts';
 import type { Database } from '../database/database.ts';
-import { readQuery } from './read-query.ts';
+import { readQuery, type TextRow } from './read-query.ts';
 
 /** A condition that Postgres applies while it reads a table, before anything else sees the row. */
 export interface Condition {
@@ -34,13 +34,10 @@ const MOST_BYTES = 2 ** 20;
  * refuses: running it says why. Throws kind `stopped` when the signal came.
  */
 export async function explainQuery(database: Database, asked: Asked): Promise<QueryPlan | null> {
-  let text = '';
+  let text: string;
   try {
     const query = `explain (verbose, format json) ${asked.query}`;
-    await readQuery(database, { ...asked, query, mostBytes: MOST_BYTES }, async (_, rows) => {
-      text += rows.map(([part]) => part).join('');
-      return true;
-    });
+    text = (await allRows(database, { ...asked, query, mostBytes: MOST_BYTES })).map(([part]) => part).join('');
   } catch (error) {
     if (isKind(error, 'failed')) return null;
     throw error;
@@ -171,21 +168,21 @@ async function readsTables(database: Database, asked: Asked, names: readonly str
     where (p.proname in ${named} or p.oid in (select oprcode from pg_operator where oprname in ${named})) and case n.nspname when 'pg_catalog' then p.proname ~ '_to_xml|^ts_(stat|rewrite)$'
     else n.nspname <> 'sluice' and not (l.lanname = 'c' and exists (select from pg_depend d join pg_extension e on e.oid = d.refobjid
       where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' and e.extname in (${HARMLESS.map(name => `'${name}'`).join()}))) end limit 1`;
-  let found = false;
-  await readQuery(database, { ...asked, query }, async (_, rows) => {
-    found = rows.length > 0;
-    return false;
-  });
-  return found;
+  return (await allRows(database, { ...asked, query })).length > 0;
 }
 
 /** What constant expressions come to, as texts; null for NULL. Their session is that of the query. */
 export async function evaluate(database: Database, asked: Asked, expressions: readonly string[]) {
-  let values: readonly (string | null)[] = [];
-  if (expressions.length === 0) return values;
-  await readQuery(database, { ...asked, query: `select ${expressions.join()}` }, async (_, rows) => {
-    values = rows[0] ?? [];
-    return false;
-  });
+  if (expressions.length === 0) return [];
+  const [values = []] = await allRows(database, { ...asked, query: `select ${expressions.join()}` });
   return values;
+}
+
+async function allRows(database: Database, asked: Parameters<typeof readQuery>[1]): Promise<TextRow[]> {
+  const all: TextRow[] = [];
+  await readQuery(database, asked, async (_, rows) => {
+    all.push(...rows);
+    return true;
+  });
+  return all;
 }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Db } from '../database/database.ts';
 
-/** What the rows of a table keep in `_extra`. */
+// SQL: the tables are known at run time.
+
 export interface ExtraFields {
   /** Rows of the table. */
   readonly total: number;
@@ -14,7 +15,6 @@ export interface ExtraFields {
 const MOST_FIELDS = 200;
 const SAMPLE_ROWS = 1000;
 
-/** SQL: a table known at run time. */
 export async function readExtraFields(db: Db, schema: string, table: string): Promise<ExtraFields> {
   const name = sql.id(schema, table);
   const counted = await sql<{ total: number }>`select count(*)::integer as total from ${name}`.execute(db);
@@ -26,14 +26,14 @@ export async function readExtraFields(db: Db, schema: string, table: string): Pr
   return { total: counted.rows[0]?.total ?? 0, fields: fields.rows, sample: sample.rows.map(({ extra }) => extra) };
 }
 
-/** Rows in which the column has a value. SQL: a table known at run time. */
+/** Rows in which the column has a value. */
 export async function countFilled(db: Db, schema: string, table: string, column: string): Promise<number> {
   const { rows } = await sql<{ filled: number }>`
     select count(${sql.id(column)})::integer as filled from ${sql.id(schema, table)}`.execute(db);
   return rows[0]?.filled ?? 0;
 }
 
-/** Values of one field in `_extra`, as JSON. SQL: a table known at run time. */
+/** Values of one field in `_extra`, as JSON. */
 export async function readExtraValues(db: Db, schema: string, table: string, field: string): Promise<string[]> {
   const { rows } = await sql<{ value: string }>`
     select (_extra -> ${field})::text as value from ${sql.id(schema, table)}

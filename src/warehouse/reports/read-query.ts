@@ -13,8 +13,19 @@ export interface ColumnInfo {
   readonly oid: number;
 }
 
+/** The OIDs of types, by name. */
+export const OIDS: typeof pg.types.builtins = pg.types.builtins;
+
 /** OIDs of the numeric types. */
-export const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
+export const NUMBERS: ReadonlySet<number> = new Set([
+  OIDS.INT2,
+  OIDS.INT4,
+  OIDS.INT8,
+  OIDS.OID,
+  OIDS.FLOAT4,
+  OIDS.FLOAT8,
+  OIDS.NUMERIC,
+]);
 
 /** Values as Postgres writes them; null for NULL. */
 export type TextRow = readonly (string | null)[];
@@ -118,9 +129,7 @@ const tooLarge = (most: number): SluiceError =>
   new SluiceError(
     'failed',
     `The result is larger than ${Math.floor(most / 2 ** 20)} MB, so it was not read to its end.`,
-    {
-      next: 'Select fewer columns or rows.',
-    },
+    { next: 'Select fewer columns or rows.' },
   );
 
 /** For a superuser in DATABASE_URL without a login that may only read: a deliberate query can take the rights back. */

@@ -16,7 +16,6 @@ export const runColumns = [
   ...eachCounter((name, column) => sql<number>`${sql.ref(column)}::float8`.as(name)),
 ] as const;
 
-/** A run with what it was for. */
 export interface PastRun extends Run {
   readonly source: string;
   readonly orderId: string | null;
@@ -106,5 +105,4 @@ export function listEndedOrders(db: Db, sources: readonly string[], most: number
     .execute();
 }
 
-/** An order as a list shows it. */
 export type ListedOrder = Awaited<ReturnType<typeof listEndedOrders>>[number];

@@ -5,10 +5,12 @@ import { epochMs } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from '../rows/tables.ts';
 
+// SQL: the tables are known at run time.
+
 /** The columns of a row as JSON holds them; numbers of `numeric` and `bigint` are exact texts. */
 export type StoredValues = Readonly<Record<string, unknown>>;
 
-/** A stored row as it is now. Null where there is none. SQL: a table known at run time. */
+/** A stored row as it is now. Null where there is none. */
 export async function readStoredRow(db: Db, table: Table, key: string): Promise<StoredValues | null> {
   const { rows } = await sql<{ row: StoredValues }>`
     select ${exactNumbers('to_json(t)', '_hash')} as row
@@ -18,7 +20,7 @@ export async function readStoredRow(db: Db, table: Table, key: string): Promise<
   return rows[0]?.row ?? null;
 }
 
-/** The child rows of a stored row, in their order. SQL: a table known at run time. */
+/** The child rows of a stored row, in their order. */
 export async function readChildRows(db: Db, schema: string, child: ChildTable, key: string): Promise<StoredValues[]> {
   const { rows } = await sql<{ row: StoredValues }>`
     select ${exactNumbers('to_json(t)', child.parent)} as row

@@ -109,7 +109,6 @@ export async function releaseHeld(tx: Db, { source, resource }: Place, ended: re
 const allHeld = (tx: Db, { source, resource }: Place) =>
   tx.deleteFrom('sluice.held').where('source', '=', source).where('resource', '=', resource);
 
-/** Nothing of these rows is held any more. */
 export async function releaseRows(tx: Db, place: Place, keys: readonly string[]): Promise<void> {
   await allHeld(tx, place).where('key', '=', anyOf(keys)).execute();
 }

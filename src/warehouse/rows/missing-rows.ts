@@ -5,6 +5,8 @@ import type { Db } from '../database/database.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { Table } from './tables.ts';
 
+// SQL: the tables are known at run time.
+
 /** A stored row that its slice no longer returns and that is not yet proven deleted. It stops being missing when it is seen again or deleted. */
 export interface MissingRow {
   readonly key: string;
@@ -135,10 +137,7 @@ export async function missingAmong(tx: Db, place: Place, keys: readonly string[]
     .execute();
 }
 
-/**
- * Up to four stored keys beside this one that are not missing: the readings that lacked it have shown them, unless they were deleted since.
- * SQL: a table known at run time.
- */
+/** Up to four stored keys beside this one that are not missing: the readings that lacked it have shown them, unless they were deleted since. */
 export async function shownBeside(db: Db, place: Place, table: Table, key: string): Promise<string[]> {
   const column = sql`t.${sql.id(table.key.name)}`;
   const beside = (is: '<' | '>', order: 'desc' | 'asc') => sql`(
@@ -152,7 +151,7 @@ export async function shownBeside(db: Db, place: Place, table: Table, key: strin
 
 /**
  * The missing rows of a resource, oldest first. `relatedBy`: a column of the stored rows to return as `value`; `watched`: slices of which one may
- * have held them. SQL: a table known at run time.
+ * have held them.
  */
 export async function listMissing(
   db: Db,

@@ -8,6 +8,8 @@ import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from './tables.ts';
 import { childRows } from './write/row-history.ts';
 
+// SQL: the tables are known at run time.
+
 /** A field of which more values were replaced than people usually do, within 24 hours. `field`: the column, or the child field. */
 export interface Rewrite {
   readonly field: string;
@@ -72,7 +74,6 @@ export interface LatelyChanged {
   readonly declared: readonly string[];
 }
 
-/** SQL: a table known at run time. */
 export async function readLatelyChanged(db: Db, table: Table, { source, resource }: Place): Promise<LatelyChanged> {
   const { rows } = await sql<Omit<LatelyChanged, 'told'>>`
     select d.ago as "dayAgo", (select count(*)::int from ${changedSince(table, resource, sql`d.ago`)}) as versions,
@@ -101,7 +102,7 @@ const changedSince = (table: Table, resource: string, since: RawBuilder<unknown>
 /** So many versions are compared; of more, a sample of about as many, evenly spread over the keys. */
 const MOST_COMPARED = 20_000;
 
-/** Rows that were different at `since`: `r` as they were, `t` as they are, `f` the version. SQL: tables known at run time. */
+/** Rows that were different at `since`: `r` as they were, `t` as they are, `f` the version. */
 function comparedSince(table: Table, resource: string, since: string, oneIn: number): RawBuilder<unknown> {
   const target = sql.id(table.schema, table.name);
   const sample = oneIn > 1 ? sql`and mod(('x' || left(md5(h.key), 7))::bit(28)::int, ${oneIn}::int) = 0` : sql``;
@@ -161,7 +162,7 @@ export async function countReplaced(
   return new Map(fields.map((field, index) => [field, (rows[0]?.counts[index] ?? 0) * oneIn]));
 }
 
-/** By field: how many rows hold something. It reads the whole table. SQL: tables known at run time. */
+/** By field: how many rows hold something. It reads the whole table. */
 export async function countStored(
   db: Db,
   table: Table,
@@ -217,7 +218,6 @@ export async function noteRewrite(
     .execute();
 }
 
-/** Settles open rewrites of these fields. */
 export async function settleRewrites(
   db: Db,
   { source, resource }: Place,

@@ -49,7 +49,6 @@ export async function keepWindows(
   );
 }
 
-/** The windows that returned these rows. */
 export async function windowsOf(db: Db, place: Place, keys: readonly string[]): Promise<DateSlice[]> {
   const finite = (column: 'date_from' | 'date_to') =>
     sql<string | null>`case when isfinite(${sql.ref(column)}) then ${sql.ref(column)}::text end`;

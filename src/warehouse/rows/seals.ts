@@ -11,7 +11,7 @@ export interface Seal {
   readonly month: string;
   /** As Postgres writes it. */
   readonly sealedAt: string;
-  /** SHA-256 of `sealText`, hexadecimal. */
+  /** SHA-256 of the text that `SEAL_TEXT` makes, hexadecimal. */
   readonly digest: string;
   readonly lists: readonly SealedList[];
 }

@@ -7,7 +7,6 @@ import type { Table } from './tables.ts';
 
 // SQL throughout: the tables are known at run time.
 
-/** A stored row by its key. */
 export interface StoredKey {
   readonly key: string;
   /** When it was last inserted or updated (epoch ms). */
@@ -17,7 +16,6 @@ export interface StoredKey {
 /** `StoredKey.storedAt` of the stored rows `t`. */
 export const STORED_AT = sql`${epochMs('t._synced_at')} as "storedAt"`;
 
-/** When these rows were last inserted or updated. */
 export async function readStoredAt(db: Db, table: Table, keys: readonly string[]): Promise<StoredKey[]> {
   const { rows } = await sql<StoredKey>`select k.key::text as key, ${STORED_AT}
     from unnest(${arrayOf(table.key.type, keys)}) as k(key)

@@ -8,7 +8,8 @@ import type { ChildTable, Table } from './tables.ts';
 import { isLogged, logCtes } from './write/change-log.ts';
 import { childRowsByField, keepVersions } from './write/row-history.ts';
 
-/** What an undo restores. */
+// SQL: the tables are known at run time.
+
 export interface Undone {
   /** Rows that hold again what the runs replaced. */
   readonly replaced: number;
@@ -27,7 +28,7 @@ const UNDONE = sql.id('pg_temp', 'undone');
 
 /**
  * Keeps all others from writing to these lists until the transaction ends. In the order in which a commit locks them: first the tables, by name,
- * then the cursors. SQL: tables known at run time.
+ * then the cursors.
  */
 export async function lockLists(tx: Db, source: string, lists: ReadonlyMap<string, Table>): Promise<void> {
   const byName = [...lists].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -46,7 +47,7 @@ export async function lockLists(tx: Db, source: string, lists: ReadonlyMap<strin
 /**
  * Gathers, in a temporary table of this transaction, the rows that these runs replaced or deleted: each as it was before the first of them (`was`,
  * with its child rows by their field in `lines_were`; a column that the version lacks was added later, and keeps its value), and the child rows
- * that stand now (`lines`). SQL: tables known at run time.
+ * that stand now (`lines`).
  */
 export async function gatherUndone(tx: Db, table: Table, resource: string, runIds: readonly string[]): Promise<Undone> {
   const history = sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.run_id = any(cast(${runIds} as bigint[]))`;
@@ -80,7 +81,7 @@ export async function gatherUndone(tx: Db, table: Table, resource: string, runId
 
 /**
  * Restores what was gathered, each as of when the source showed it. What stood there until now becomes an earlier version, so that the undo can be
- * undone. SQL: tables known at run time.
+ * undone.
  */
 export async function restoreUndone(tx: Db, table: Table, { source, resource }: Place, undoId: string): Promise<void> {
   const target = sql.id(table.schema, table.name);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { connect, connecting } from '../../../src/warehouse/database/pool.ts';
 import { acquireSourceLock, findReader, type SourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { lookForWork } from '../../../src/warehouse/reports/due.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -119,39 +118,7 @@ test('sources whose names have the same 32-bit hash are read at the same time', 
   });
 });
 
-test('this version and a process of version 0.1 never read a source at the same time, and each sees the other', async () => {
-  await withDatabase(async (database, test) => {
-    const lockOf01 = "pg_try_advisory_lock(1936487779, hashtext('source ' || $1))";
-    const older = await connect(connecting(test.url, 'sluice reads shop, sync'));
-    const acquires = async () => (await older.query(`select ${lockOf01} as locked`, ['shop'])).rows[0].locked;
-
-    const lock = (await acquireSourceLock(database, 'shop')) as SourceLock;
-    expect(await acquires()).toBe(false);
-    // How version 0.1 finds out who reads.
-    const { rows } = await older.query(
-      `select a.application_name as name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-        where l.locktype = 'advisory' and l.granted and l.objsubid = 2 and l.classid = 1936487779
-          and l.objid::bigint = hashtext('source ' || $1)::bigint & 4294967295
-          and l.database = (select oid from pg_database where datname = current_database())`,
-      ['shop'],
-    );
-    expect(rows).toEqual([{ name: 'sluice reads shop' }]);
-    await lock.release();
-
-    expect(await acquires()).toBe(true);
-    expect(await acquireSourceLock(database, 'shop')).toBe(null);
-    expect(await findReader(database, 'shop')).toEqual({ command: 'sync' });
-    // A refused attempt keeps nothing.
-    await older.query('select pg_advisory_unlock_all()');
-    expect(await acquires()).toBe(true);
-    await older.end();
-    const next = await acquireSourceLock(database, 'shop');
-    expect(next).not.toBe(null);
-    await next?.release();
-  });
-});
-
-test('no advisory lock has a key of 32 bits, apart from the one that version 0.1 takes', () => {
+test('no advisory lock has a key of 32 bits', () => {
   const using = readdirSync('src', { recursive: true, encoding: 'utf8' })
     .filter(file => file.endsWith('.ts'))
     .filter(file =>
