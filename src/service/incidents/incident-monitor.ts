@@ -26,7 +26,7 @@ import { openRewrites } from '../../warehouse/rows/rewrites.ts';
 import { escapeSlack } from '../notify/compose-message.ts';
 import { post } from '../notify/post.ts';
 import { sharedRun } from '../shared-run.ts';
-import { INCIDENT_TITLES } from '../status/condition.ts';
+import { INCIDENT_WORDS } from '../status/incident-words.ts';
 import { createRowTroubles, type Watched } from './row-troubles.ts';
 
 const CHECK_EVERY_MS = 10 * SECOND;
@@ -139,7 +139,7 @@ export function composeAlert(incident: Reported, hide: (text: string) => string)
   const subject = resource === null ? source : `${source}, ${resource}`;
   const title = isNotice
     ? `Notice: fields changed (${subject})`
-    : `${over ? 'Resolved' : 'Sluice'}: ${INCIDENT_TITLES[kind]} (${subject})`;
+    : `${over ? 'Resolved' : 'Sluice'}: ${INCIDENT_WORDS[kind].title} (${subject})`;
   const fields = [
     ['state', isNotice ? 'notice' : over ? 'over' : 'open'],
     ['kind', kind],

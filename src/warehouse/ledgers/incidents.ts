@@ -1,6 +1,7 @@
-import { type SqlBool, sql } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import { NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import { anyOf } from '../database/arrays.ts';
+import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Database, Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
 import { daysAgo, NOW } from '../database/now.ts';
@@ -17,16 +18,7 @@ import { covering, notOffered } from './coverage.ts';
  * - `undelivered`: nothing is delivered any more to a receiver of changes, which is named in place of a resource.
  * - `outdated`: the last successful sync is too long ago.
  */
-export type IncidentKind =
-  | 'failed'
-  | 'fuse'
-  | 'rewrite'
-  | 'restored'
-  | 'restated'
-  | 'undelivered'
-  | 'unauthorized'
-  | 'unavailable'
-  | 'outdated';
+export type IncidentKind = Exclude<Selectable<SluiceTables['sluice.incidents']>['kind'], NoticeKind>;
 
 /** Something that is wrong now. */
 export interface Trouble {

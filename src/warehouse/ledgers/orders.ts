@@ -1,12 +1,14 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { anyOf } from '../database/arrays.ts';
-import type { SluiceTables } from '../database/bookkeeping-tables.ts';
+import { BOOKKEEPING_TABLES, type SluiceTables, wordsOf } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs, NOW } from '../database/now.ts';
 import type { Place } from './sources.ts';
 
-export type OrderKind = 'sync' | 'backfill' | 'verify' | 'refresh';
-export type OrderState = 'waiting' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+export const ORDER_KINDS = wordsOf(BOOKKEEPING_TABLES['sluice.orders'].kind);
+export const ORDER_STATES = wordsOf(BOOKKEEPING_TABLES['sluice.orders'].state);
+export type OrderKind = (typeof ORDER_KINDS)[number];
+export type OrderState = (typeof ORDER_STATES)[number];
 
 /** A durable request for work by a person; the holder of the source's lock serves it. */
 export interface Order {
