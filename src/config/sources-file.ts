@@ -102,7 +102,6 @@ export function readSourceEntry(
     resourceDefaults: ResourceSettings;
     needsKey: (source: unknown) => boolean;
     resources: readonly string[];
-    /** The sources file. */
     file: string;
   },
 ): { source: SourceConfig | null; problems: readonly string[] } {
@@ -121,12 +120,7 @@ export function readSourceEntry(
   const perResource = readResourceFields(fields, resources, resourceDefaults);
   perResource.problems.forEach(report);
   if (!settings || !isSourceName(name) || problems.length > 0) return { source: null, problems };
-  const source = createSource(settings, {
-    name,
-    apiKey,
-    addressFile: context.file,
-    perResource: perResource.settings,
-  });
+  const source = createSource(settings, { name, apiKey, addressFile: context.file, perResource: perResource.settings });
   return { source, problems };
 }
 

@@ -79,9 +79,7 @@ function placeOf(session: Session, database: Database, reader: Database): QueryP
         throw new SluiceError(
           'configuration',
           `The address or key of ${name} is not set, so nothing of it can be read.`,
-          {
-            next: 'Set SOURCE_URL and SOURCE_API_KEY, or omit --max-age.',
-          },
+          { next: 'Set SOURCE_URL and SOURCE_API_KEY, or omit --max-age.' },
         );
       await recognise(database, source);
       const shown = createProgress(session);

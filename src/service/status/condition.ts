@@ -26,11 +26,7 @@ const RULES = {
     holds: ({ unreadable }) => unreadable !== null,
     say: (first, found) => `The state of ${withOthers(first, found)} cannot be read`,
   },
-  trouble: {
-    icon: 'bad',
-    holds: ({ incidents }) => incidents.length > 0,
-    say: troubleText,
-  },
+  trouble: { icon: 'bad', holds: ({ incidents }) => incidents.length > 0, say: troubleText },
   waiting: {
     icon: 'wait',
     holds: ({ runs }) => runs.some(run => run.state === 'waiting'),
@@ -48,11 +44,7 @@ const RULES = {
     holds: ({ upToDateAt }) => upToDateAt === null,
     say: (first, found) => `${withOthers(first, found)}: no scheduled sync has been completed yet`,
   },
-  'order running': {
-    icon: 'busy',
-    holds: ({ orders }) => orders.some(order => order.state === 'running'),
-    say: null,
-  },
+  'order running': { icon: 'busy', holds: ({ orders }) => orders.some(order => order.state === 'running'), say: null },
   'up to date': { icon: 'ok', holds: () => true, say: null },
 } as const satisfies Record<string, Rule>;
 

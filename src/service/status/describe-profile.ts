@@ -20,10 +20,7 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     none: 'no reliable order',
   },
   paging: { ignored: 'one response without pages', 'until empty': 'pages without a count' },
-  'one answer': {
-    cut: 'one response does not hold the whole list',
-    complete: 'one response holds the whole list',
-  },
+  'one answer': { cut: 'one response does not hold the whole list', complete: 'one response holds the whole list' },
   edits: { 'in place': 'edited rows keep their position' },
   'not ordered by': value => `not ordered by ${value.split(',').join(', ')}`,
   // What follows from it is told by `filter`.
