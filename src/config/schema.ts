@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isSecureUrl } from '../loopback.ts';
-import { parseReserve } from './reserve.ts';
+import { parseReserve, RESERVE_FORM } from './reserve.ts';
 
 const TIME_ZONE = checked('an IANA time zone such as Europe/Vienna', isTimeZone);
 
@@ -16,10 +16,7 @@ export const SOURCE_SHAPE = {
     .union([z.literal('auto'), wholeNumber(1, 1000)], 'auto or a whole number from 1 to 1000')
     .default('auto'),
   SOURCE_RATE_LIMIT: wholeNumber(1, 1_000_000).default(1000),
-  SOURCE_RESERVE: checked(
-    'requests an hour such as 300, a percentage such as 30%, or both by hours of the day: 8-18:300,10%',
-    text => parseReserve(text) !== null,
-  ).optional(),
+  SOURCE_RESERVE: checked(RESERVE_FORM, text => parseReserve(text) !== null).optional(),
   SOURCE_RATE_WINDOW_SECONDS: wholeNumber(1, 86_400).default(3600),
   SOURCE_CONCURRENCY: wholeNumber(1, 32).default(4),
   SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),

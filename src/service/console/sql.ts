@@ -2,11 +2,10 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { HOUR, MINUTE, SECOND } from '../../clock.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { isKind, type SluiceError } from '../../errors.ts';
 import { type ColumnOfTable, listColumns } from '../../warehouse/reports/data-tables.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
 import { formFields } from '../access/form-guard.ts';
-import { answerProgram } from '../answers/answer-program.ts';
+import { answerProgram, isOfQuery } from '../answers/answer-program.ts';
 import { ageText, type Freshness, MOST_WAIT_S } from '../answers/fresh-query.ts';
 import { type Answer, createQueries } from '../answers/queries.ts';
 import { plural } from '../format.ts';
@@ -56,9 +55,6 @@ function freshnessOf(age = 'any'): Freshness | null {
   const maxAgeMs = Object.hasOwn(AGES, age) ? AGES[age as keyof typeof AGES] : null;
   return maxAgeMs === null ? null : { maxAgeMs, mostRequests: MOST_REQUESTS, waitMs: MOST_WAIT_S * SECOND };
 }
-
-const KINDS = ['failed', 'usage', 'stopped', 'database', 'quota'] as const;
-const isOfQuery = (error: unknown): error is SluiceError => KINDS.some(kind => isKind(error, kind));
 
 interface Asked {
   readonly query: string;

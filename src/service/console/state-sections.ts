@@ -77,13 +77,13 @@ ${others.length > 0 ? html`<details><summary>${others.length} more open ${others
 }
 
 /** Where people settle an incident. */
-const PAGES: Partial<Record<Incident['kind'], { readonly path: string; readonly text: string }>> = {
+const SETTLING: Partial<Record<Incident['kind'], { readonly path: string; readonly text: string }>> = {
   rewrite: { path: 'rewrites', text: 'Compare, accept or undo' },
   restated: { path: 'months', text: 'Compare or accept' },
 };
 
 function incidentRow({ source, resource, kind, openedAt, message, next }: Incident, { at, timeZone }: Now): Html {
-  const page = PAGES[kind];
+  const page = SETTLING[kind];
   const where = resource === null ? source : `${resource} of ${source}`;
   const opened = stampMs(openedAt);
   const age = timeElement(opened, timeZone, shortDuration(Math.abs(at - opened)));

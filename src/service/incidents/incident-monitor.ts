@@ -9,7 +9,6 @@ import type { Database, Db } from '../../warehouse/database/database.ts';
 import { pausedDeliveries } from '../../warehouse/ledgers/deliveries.ts';
 import {
   claimUntold,
-  type Freshness,
   freshness,
   type Incident,
   inTurn,
@@ -19,10 +18,12 @@ import {
   noteTroubles,
   openIncidents,
   type Reported,
+  type ResourceFreshness,
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
 import { readStateMark } from '../../warehouse/reports/state-queries.ts';
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
+import { plural } from '../format.ts';
 import { escapeSlack } from '../notify/compose-message.ts';
 import { post } from '../notify/post.ts';
 import { sharedRun } from '../shared-run.ts';
@@ -206,7 +207,7 @@ async function findTroubles(
 }
 
 function staleness(
-  { resource, ageSeconds, overdueSeconds, isOutdated }: Freshness,
+  { resource, ageSeconds, overdueSeconds, isOutdated }: ResourceFreshness,
   freshnessLimitMs: number,
   explained: ReadonlySet<string | null>,
 ): Trouble | null {
@@ -246,7 +247,4 @@ function troubleOfRun(run: LastRun, open: readonly Incident[]): Trouble | null {
   return run.othersSince ? null : { kind, resource: null, message, next };
 }
 
-function minutes(seconds: number): string {
-  const count = Math.max(Math.round((seconds * 1000) / MINUTE), 1);
-  return `${count} minute${count === 1 ? '' : 's'}`;
-}
+const minutes = (seconds: number): string => plural(Math.max(Math.round((seconds * SECOND) / MINUTE), 1), 'minute');

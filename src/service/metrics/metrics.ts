@@ -91,7 +91,7 @@ export const METRICS = {
 } as const satisfies Record<string, readonly [help: string, ...labels: string[]]>;
 
 /** The metrics that are read from Postgres. */
-type GaugeName = Exclude<keyof typeof METRICS, 'sluice_webhooks_received_total'>;
+type GaugeName = Exclude<keyof typeof METRICS, `${string}_total`>;
 
 export function createMetrics(database: Database, sources: readonly ServedSource[], rowCounts: RowCounts) {
   const registry = new Registry();

@@ -94,7 +94,7 @@ export async function lastEndedRuns(db: Db, source: string, resources: readonly 
   return rows;
 }
 
-export interface Freshness {
+export interface ResourceFreshness {
   readonly resource: string;
   /** Since the start of the last successful sync; null before the first. */
   readonly ageSeconds: number | null;
@@ -108,8 +108,8 @@ export interface Freshness {
  * How fresh each resource is. A run without a request, e.g. one held up by the request limit, refreshes nothing, and a list of which a part
  * was never read is not fresh, however its runs ended. SQL: a lateral look-up.
  */
-export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<Freshness[]> {
-  const { rows } = await sql<Freshness>`
+export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<ResourceFreshness[]> {
+  const { rows } = await sql<ResourceFreshness>`
     select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
       exists (select from sluice.incidents where source = ${source} and resource = name and kind = 'outdated' and ended_at is null
         and opened_at > coalesce(good.ended_at, '-infinity')) as "isOutdated",
