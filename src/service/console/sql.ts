@@ -32,7 +32,7 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
       const query = COOKBOOK.find(({ question }) => question === recipe)?.sql ?? (fields.query ?? '').trim();
       const asked = { query, source, chart, age };
       if (query === '') return show(parts, c, asked);
-      const { schema = '' } = sourceOf(parts, asked.source) ?? {};
+      const { schema = '' } = sourceOrFirst(parts, asked.source) ?? {};
       const isCsv = action === 'csv' && !recipe;
       try {
         const most = isCsv ? MOST_CSV_ROWS : MOST_ROWS;
@@ -46,7 +46,7 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
     });
 }
 
-const sourceOf = (parts: ConsoleParts, name: string | undefined) => sourceNamed(parts, name) ?? parts.sources[0];
+const sourceOrFirst = (parts: ConsoleParts, name: string | undefined) => sourceNamed(parts, name) ?? parts.sources[0];
 
 /** How old an answer may be. */
 const AGES = { any: null, now: 0, '1 minute': MINUTE, '5 minutes': 5 * MINUTE, '1 hour': HOUR } as const;
@@ -74,7 +74,7 @@ async function show(
   { query, answer, trouble, chart = '', age = 'any', ...asked }: Asked,
 ) {
   const result = answer?.result;
-  const served = sourceOf(parts, asked.source);
+  const served = sourceOrFirst(parts, asked.source);
   const source = served?.name ?? '';
   const columns = result === undefined ? [] : chartable(result);
   const drawn = chart === 'none' || columns.includes(chart) ? chart : (columns[0] ?? 'none');
