@@ -42,11 +42,7 @@ function historyView({ name, columns, children }: DeclaredTable): Relation {
     comment: historyComment(name),
     columns: [
       ...columns.filter(column => column.name !== '_hash'),
-      ...children.map(child => ({
-        name: child.field,
-        type: 'jsonb',
-        comment: childComment(child.name),
-      })),
+      ...children.map(child => ({ name: child.field, type: 'jsonb', comment: childComment(child.name) })),
       { name: 'valid_from', type: moment, comment: VERSION_COMMENTS.valid_from },
       { name: 'valid_to', type: moment, comment: VERSION_COMMENTS.valid_to },
       { name: 'ended_by', type: 'text', comment: VERSION_COMMENTS.ended_by },

@@ -1,5 +1,3 @@
-import { isLoopback } from './loopback.ts';
-
 /** Beside `.env`. It holds secrets, and the database none. */
 export const RECEIVERS_FILE = 'receivers.json';
 
@@ -32,12 +30,4 @@ const PATTERN = /^(\*|[a-z][a-z0-9_]{0,39})\.(\*|inserted|updated|deleted|revive
 export function parsePattern(text: string): { readonly resource: string; readonly kind: string } | null {
   const [, resource, kind] = PATTERN.exec(text) ?? [];
   return resource === undefined || kind === undefined ? null : { resource, kind };
-}
-
-/** https, without user and password; http only on this machine, where that is allowed. */
-export function isReceiverUrl(text: string, allowPrivate: boolean): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  if (username || password) return false;
-  return protocol === 'https:' || (protocol === 'http:' && allowPrivate && isLoopback(hostname));
 }

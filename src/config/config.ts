@@ -4,10 +4,8 @@ import { reservedOf, whyTooMuch } from './reserve.ts';
 import type { ResourceSettings } from './resource-settings.ts';
 import type { SettingValues, SourceValues } from './schema.ts';
 
-/** All settings, checked and frozen. */
 export type Config = ReturnType<typeof createConfig>;
 
-/** Checked settings of one source. */
 export type SourceConfig = ReturnType<typeof createSource>;
 
 /** What it takes to read a source. */

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, lstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { SluiceError } from '../errors.ts';
+import { codeOf, SluiceError } from '../errors.ts';
 import { shellWord } from '../next-steps.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,17 +43,16 @@ function textsOf(variables: Environment): Texts {
  * `configuration` for a file that others control.
  */
 function readEnvFile(path: string): { values: Environment; problems: string[]; isPublic: boolean } {
-  try {
-    const { text, refused, isPublic } = readSettingsFile(path);
-    // What it would have set counts as neither set nor missing, so nothing else is worth a message.
-    if (refused !== null) throw wrongSettings([`${refused}.`]);
+  const { text, refused, code, isPublic } = readSettingsFile(path);
+  // What it would have set counts as neither set nor missing, so nothing else is worth a message.
+  if (refused !== null) throw wrongSettings([`${refused}.`]);
+  if (code === null || code === 'ENOENT')
     return { values: parseEnv(text) as Environment, problems: findMalformedLines(text), isPublic };
-  } catch (error) {
-    if (error instanceof SluiceError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    const problem = `.env cannot be read (${code}); expected a text file of NAME=value lines.`;
-    return { values: {}, problems: code === 'ENOENT' ? [] : [problem], isPublic: false };
-  }
+  return {
+    values: {},
+    problems: [`.env cannot be read (${code}); expected a text file of NAME=value lines.`],
+    isPublic,
+  };
 }
 
 /** Node's parser skips lines that it does not understand, so a misspelt line would go unnoticed. */
@@ -87,24 +86,39 @@ const OTHERS_READ = 0o004;
 
 /**
  * Reads a file that decides where a key is sent. Whoever can write it can have the key, so it must belong to the user who runs the command
- * or to root, and only its owner may write it. Windows has neither owners nor modes of this kind. Throws where the file cannot be read.
- * `text`: without a byte order mark; `refused`: why nothing of it is used, with the command that changes that.
+ * or to root, and only its owner may write it. Windows has neither owners nor modes of this kind.
  */
-export function readSettingsFile(path: string) {
-  const owners = [lstatSync(path), statSync(path)];
-  const foreign = owners.find(stats => !isOurs(stats));
-  // Not even opened: opening a pipe waits for its writer.
-  if (foreign) return { text: '', refused: describeOwner(path, foreign), isPublic: false };
-  const file = openSync(path, 'r');
+export function readSettingsFile(path: string): SettingsFile {
+  let file: number | null = null;
   try {
+    const owners = [lstatSync(path), statSync(path)];
+    const foreign = owners.find(stats => !isOurs(stats));
+    // Not even opened: opening a pipe waits for its writer.
+    if (foreign) return { ...UNREAD, refused: describeOwner(path, foreign) };
+    file = openSync(path, 'r');
     const stats = fstatSync(file);
     const refused = whyRefused(path, stats);
     const text = refused === null ? readFileSync(file, 'utf8').replace(/^\uFEFF/, '') : '';
-    return { text, refused, isPublic: hasModes(stats) && (stats.mode & OTHERS_READ) !== 0 };
+    return { text, refused, code: null, isPublic: hasModes(stats) && (stats.mode & OTHERS_READ) !== 0 };
+  } catch (error) {
+    return { ...UNREAD, code: codeOf(error) };
   } finally {
-    closeSync(file);
+    if (file !== null) closeSync(file);
   }
 }
+
+interface SettingsFile {
+  /** Without a byte order mark; empty where it is not used. */
+  readonly text: string;
+  /** Why nothing of it is used, with the command that changes that. */
+  readonly refused: string | null;
+  /** Why it cannot be read, such as `ENOENT`. */
+  readonly code: string | null;
+  /** Every user of this machine may read it. */
+  readonly isPublic: boolean;
+}
+
+const UNREAD: SettingsFile = { text: '', refused: null, code: null, isPublic: false };
 
 /** The owner of a file's folder, if that is neither the user who runs the command nor root: such a user chose what lies in it. */
 export function foreignFolderOwner(path: string): number | null {

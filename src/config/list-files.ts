@@ -186,14 +186,9 @@ const reportTo =
   };
 
 function readContent(path: string, report: Report): Read | undefined {
-  let text: string;
-  try {
-    const read = readSettingsFile(path);
-    if (read.refused !== null) return report(`is not used: ${read.refused}`);
-    text = read.text;
-  } catch (error) {
-    return report(`cannot be read (${(error as NodeJS.ErrnoException).code})`);
-  }
+  const { text, refused, code } = readSettingsFile(path);
+  if (refused !== null) return report(`is not used: ${refused}`);
+  if (code !== null) return report(`cannot be read (${code})`);
   try {
     const content: unknown = JSON.parse(text);
     if (isRecord(content)) return { text, content };

@@ -88,9 +88,7 @@ function rejectedSettings(issues: readonly { path: PropertyKey[]; message: strin
 }
 
 /** Settings of earlier versions that have no effect any more. */
-const RETIRED: Readonly<Record<string, string>> = {
-  SLUICE_PACE: 'requests are always spread evenly over time',
-};
+const RETIRED: Readonly<Record<string, string>> = { SLUICE_PACE: 'requests are always spread evenly over time' };
 
 const findRetired = (texts: Texts): string[] =>
   Object.entries(RETIRED)

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { codeOf, SluiceError } from '../errors.ts';
-import { FORMS, isReceiverName, isReceiverUrl, parsePattern, RECEIVERS_FILE, type Receiver } from '../receivers.ts';
+import { SluiceError } from '../errors.ts';
+import { isSecureUrl } from '../loopback.ts';
+import { FORMS, isReceiverName, parsePattern, RECEIVERS_FILE, type Receiver } from '../receivers.ts';
 import { replaceFile } from './changed-file.ts';
 import { readSettingsFile } from './environment.ts';
 import { isRecord, plainText } from './resource-settings.ts';
@@ -25,7 +26,7 @@ const RECEIVER = z
     form: z.enum(FORMS, `one of ${FORMS.join(', ')}`).default('standard'),
     allowPrivate: z.boolean('true or false').default(false),
   })
-  .refine(({ url, allowPrivate }) => isReceiverUrl(url, allowPrivate), {
+  .refine(({ url, allowPrivate }) => isSecureUrl(url, allowPrivate), {
     path: ['url'],
     error: 'an https:// address without user and password (http:// only of this machine, with "allowPrivate": true)',
   })
@@ -70,18 +71,11 @@ function describeIssue(issue: z.core.$ZodIssue, entry: unknown): string {
 }
 
 function readList(path: string): readonly unknown[] {
-  let text: string;
-  try {
-    const read = readSettingsFile(path);
-    if (read.refused !== null) throw wrongFile(`${read.refused}.`);
-    if (read.isPublic)
-      throw wrongFile(`every user of this machine may read it; to keep its secrets: chmod 600 ${path}`);
-    text = read.text;
-  } catch (error) {
-    if (error instanceof SluiceError) throw error;
-    if (codeOf(error) === 'ENOENT') return [];
-    throw wrongFile(`it cannot be read (${codeOf(error)}).`);
-  }
+  const { text, refused, code, isPublic } = readSettingsFile(path);
+  if (refused !== null) throw wrongFile(`${refused}.`);
+  if (isPublic) throw wrongFile(`every user of this machine may read it; to keep its secrets: chmod 600 ${path}`);
+  if (code === 'ENOENT') return [];
+  if (code !== null) throw wrongFile(`it cannot be read (${code}).`);
   try {
     const list: unknown = JSON.parse(text);
     if (Array.isArray(list)) return list;

@@ -8,6 +8,10 @@ type Amount = { readonly requests: number } | { readonly percent: number };
 const NOTHING: Amount = { requests: 0 };
 const HOURS_OF_DAY = 24;
 
+/** What `parseReserve` accepts, after "expected". */
+export const RESERVE_FORM =
+  'requests an hour such as 300, a percentage such as 30%, or both by hours of the day: 8-18:300,10%';
+
 /** `300`, `30%`, or by hours, which others follow: `8-18:300,10%`. Null for a text that is none of these. */
 export function parseReserve(text: string): Reserve | null {
   const hours: (Amount | null)[] = Array.from({ length: HOURS_OF_DAY }, () => null);

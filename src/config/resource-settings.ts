@@ -56,9 +56,7 @@ function limitOfColumn(text: string): [column: string, share: number] {
 
 type Kind = keyof typeof KINDS;
 /** By resource. */
-export type ResourceSettings = {
-  readonly [K in Kind]: Readonly<Record<string, z.infer<(typeof KINDS)[K]['value']>>>;
-};
+export type ResourceSettings = { readonly [K in Kind]: Readonly<Record<string, z.infer<(typeof KINDS)[K]['value']>>> };
 
 const KIND_NAMES = Object.keys(KINDS) as Kind[];
 const PREFIXES = KIND_NAMES.map(kind => KINDS[kind].prefix);

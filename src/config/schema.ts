@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { isLoopback } from '../loopback.ts';
-import { parseReserve } from './reserve.ts';
+import { isSecureUrl } from '../loopback.ts';
+import { parseReserve, RESERVE_FORM } from './reserve.ts';
 
 const TIME_ZONE = checked('an IANA time zone such as Europe/Vienna', isTimeZone);
 
@@ -16,10 +16,7 @@ export const SOURCE_SHAPE = {
     .union([z.literal('auto'), wholeNumber(1, 1000)], 'auto or a whole number from 1 to 1000')
     .default('auto'),
   SOURCE_RATE_LIMIT: wholeNumber(1, 1_000_000).default(1000),
-  SOURCE_RESERVE: checked(
-    'requests an hour such as 300, a percentage such as 30%, or both by hours of the day: 8-18:300,10%',
-    text => parseReserve(text) !== null,
-  ).optional(),
+  SOURCE_RESERVE: checked(RESERVE_FORM, text => parseReserve(text) !== null).optional(),
   SOURCE_RATE_WINDOW_SECONDS: wholeNumber(1, 86_400).default(3600),
   SOURCE_CONCURRENCY: wholeNumber(1, 32).default(4),
   SOURCE_TIMEOUT_SECONDS: wholeNumber(1, 600).default(30),
@@ -63,9 +60,8 @@ export const SCHEMA = z.object({
     text => /^[\x21-\x7e]{32,}$/.test(text),
   ).optional(),
   SLUICE_DRAIN_SECONDS: wholeNumber(0, 3600).default(30),
-  ALERT_WEBHOOK_URL: checked(
-    'an https:// URL (http:// only for localhost), without user and password',
-    isWebUrl,
+  ALERT_WEBHOOK_URL: checked('an https:// URL (http:// only for localhost), without user and password', text =>
+    isSecureUrl(text, true),
   ).optional(),
   ALERT_ALLOW_PRIVATE: oneOf('yes', 'no').default('no'),
   FRESHNESS_LIMIT_MINUTES: wholeNumber(1, 525_600).default(60),
@@ -117,17 +113,9 @@ function isTimeZone(text: string): boolean {
   }
 }
 
-/** https, or http on loopback. User and password are refused, because fetch rejects URLs that contain them. */
-function isWebUrl(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password } = new URL(text);
-  if (username || password) return false;
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-}
-
 /** A web URL that paths can be appended to. */
 function isSourceUrl(text: string): boolean {
-  if (!isWebUrl(text)) return false;
+  if (!isSecureUrl(text, true)) return false;
   const { search, hash } = new URL(text);
   return !search && !hash;
 }

@@ -34,7 +34,8 @@ export function changeSetting({
     refuse(`${setting} comes from the environment of the service.`);
   if (sources === null && !existsSync(file)) refuse('The settings come from the environment of the service.');
   const path = sources?.path ?? file;
-  const before = readSettingsFile(path).text;
+  const { text: before, refused, code } = readSettingsFile(path);
+  if (refused !== null || code !== null) refuse(`${path} cannot be read any more.`);
   const after = sources ? withField(before, source, setting, value) : withVariable(before, setting, value);
   return after === null ? refuse(`${path} could not be changed without changing more.`) : { path, before, after };
 }

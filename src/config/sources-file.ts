@@ -34,16 +34,10 @@ export function readSourcesFile(directory: string, named: string | undefined): S
   const name = basename(file);
   const path = resolve(directory, file);
   const unusable = (problem: string): SourcesFile => ({ name, path, entries: [], problems: [`${file} ${problem}`] });
-  let text: string;
-  try {
-    const read = readSettingsFile(path);
-    if (read.refused !== null) return { name, path, entries: [], problems: [`${read.refused}.`] };
-    text = read.text;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' && named === undefined) return null;
-    return unusable(`cannot be read (${code}); expected a JSON file with a list of sources.`);
-  }
+  const { text, refused, code } = readSettingsFile(path);
+  if (refused !== null) return { name, path, entries: [], problems: [`${refused}.`] };
+  if (code === 'ENOENT' && named === undefined) return null;
+  if (code !== null) return unusable(`cannot be read (${code}); expected a JSON file with a list of sources.`);
   let list: unknown;
   try {
     list = JSON.parse(text);
@@ -108,7 +102,6 @@ export function readSourceEntry(
     resourceDefaults: ResourceSettings;
     needsKey: (source: unknown) => boolean;
     resources: readonly string[];
-    /** The sources file. */
     file: string;
   },
 ): { source: SourceConfig | null; problems: readonly string[] } {
@@ -127,12 +120,7 @@ export function readSourceEntry(
   const perResource = readResourceFields(fields, resources, resourceDefaults);
   perResource.problems.forEach(report);
   if (!settings || !isSourceName(name) || problems.length > 0) return { source: null, problems };
-  const source = createSource(settings, {
-    name,
-    apiKey,
-    addressFile: context.file,
-    perResource: perResource.settings,
-  });
+  const source = createSource(settings, { name, apiKey, addressFile: context.file, perResource: perResource.settings });
   return { source, problems };
 }
 

@@ -111,9 +111,9 @@ export const restatedText = (counts: Readonly<Record<'added' | 'changed' | 'dele
     .flatMap(kind => (counts[kind] > 0 ? `${count(counts[kind])} ${kind}` : []))
     .join(', ');
 
-/** A value of a row for people: text as it is, all else as JSON. */
-export const valueText = (value: unknown): string =>
-  typeof value === 'string' ? value : JSON.stringify(value ?? null);
+/** A value of a row for people: text as it is, all else as JSON. `none`: what is said for null, and for no value. */
+export const valueText = (value: unknown, none = 'null'): string =>
+  typeof value === 'string' ? value : value === null || value === undefined ? none : JSON.stringify(value);
 
 /** `amount 295383.14, tax 12.00`: the sums of a closed month. */
 export const sumsText = (sums: Readonly<Record<string, string>>): string =>

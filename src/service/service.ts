@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono, type MiddlewareHandler } from 'hono';
+import { HTTPException } from 'hono/http-exception';
 import { type Clock, SECOND } from '../clock.ts';
 import { explain, isKind, SluiceError } from '../errors.ts';
 import { createAttemptLimit } from './access/attempt-limit.ts';
@@ -152,6 +153,7 @@ function createApp(
     ),
   );
   app.onError((error, c) => {
+    if (error instanceof HTTPException && error.status === 404) return c.notFound();
     // What a form asks for is not possible, or no longer.
     if (c.req.method === 'POST' && isKind(error, 'usage', 'failed')) return c.text(`${hide(explain(error))}\n`, 409);
     // Without the path, which may hold the secret of a webhook.

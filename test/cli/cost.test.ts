@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { estimateText, summarise } from '../../src/cli/run/estimate-work.ts';
+import { estimateText, summariseWork } from '../../src/cli/run/estimate-work.ts';
 import { HOUR, MINUTE } from '../../src/clock.ts';
 import { differences } from '../support/compare.ts';
 import { long } from '../support/long.ts';
@@ -13,20 +13,20 @@ const FACTS = { hourly: 1000, free: 100, limit: 1000, windowMs: HOUR, nextFreeAt
 const of = (requests: number, neverRead = 0) => [{ resource: 'invoices', requests, neverRead }];
 
 test('what a command will cost follows from what is known and from what is left of the limit', () => {
-  expect(summarise('main', of(80), FACTS, false, NOW)).toMatchObject({ reads: 'everything', requests: 80 });
-  expect(summarise('main', of(160), FACTS, false, NOW)).toMatchObject({ reads: 'part', requests: 100 });
-  const full = summarise('main', of(160), FACTS, true, NOW);
+  expect(summariseWork('main', of(80), FACTS, false, NOW)).toMatchObject({ reads: 'everything', requests: 80 });
+  expect(summariseWork('main', of(160), FACTS, false, NOW)).toMatchObject({ reads: 'part', requests: 100 });
+  const full = summariseWork('main', of(160), FACTS, true, NOW);
   expect(full).toMatchObject({ reads: 'everything', requests: 160, finishesAt: NOW + 3.6 * MINUTE });
   const later = { ...FACTS, free: 0, nextFreeAt: NOW + 30 * MINUTE };
-  expect(summarise('main', of(100), later, true, NOW).finishesAt).toBe(NOW + 36 * MINUTE);
-  expect(summarise('main', of(0, 1), FACTS, false, NOW)).toMatchObject({ reads: 'everything', finishesAt: null });
-  expect(estimateText(summarise('main', of(160), FACTS, false, NOW), 'UTC', 5)).toBe(
+  expect(summariseWork('main', of(100), later, true, NOW).finishesAt).toBe(NOW + 36 * MINUTE);
+  expect(summariseWork('main', of(0, 1), FACTS, false, NOW)).toMatchObject({ reads: 'everything', finishesAt: null });
+  expect(estimateText(summariseWork('main', of(160), FACTS, false, NOW), 'UTC', 5)).toBe(
     'Reading everything again would take about 160 requests; 100 of 1,000 are left now, so this reads where changes are likeliest and does not wait. It stops after 5 requests.',
   );
-  expect(estimateText(summarise('main', of(160), later, false, NOW), 'UTC')).toBe(
+  expect(estimateText(summariseWork('main', of(160), later, false, NOW), 'UTC')).toBe(
     'Reading everything again would take about 160 requests; 0 of 1,000 are left now, so this reads nothing and does not wait.',
   );
-  expect(estimateText(summarise('main', of(0, 1), FACTS, false, NOW), 'UTC')).toBe(
+  expect(estimateText(summariseWork('main', of(0, 1), FACTS, false, NOW), 'UTC')).toBe(
     'The cost is not known yet (1 part was never read); 100 of 1,000 are left now.',
   );
 });

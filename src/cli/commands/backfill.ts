@@ -3,14 +3,7 @@ import { HOUR } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
 import { SluiceError } from '../../errors.ts';
 import { count, moment, plural } from '../../service/format.ts';
-import {
-  estimateReading,
-  estimateRemaining,
-  type Pace,
-  paceOf,
-  remainingText,
-  UNREAD,
-} from '../../service/orders/order-cost.ts';
+import { describeOrders, estimateReading, paceOf, remainingText, UNREAD } from '../../service/orders/order-cost.ts';
 import {
   allows,
   CHANGES,
@@ -22,12 +15,8 @@ import {
   rangeText,
 } from '../../service/orders/order-requests.ts';
 import { wakeUp } from '../../service/schedule/wake-ups.ts';
-import { shownOrderState } from '../../service/status/source-state.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { databaseNow } from '../../warehouse/database/now.ts';
-import { findReader } from '../../warehouse/database/source-lock.ts';
-import { listOrders, type Order, openOrders } from '../../warehouse/ledgers/orders.ts';
-import { orderProgress } from '../../warehouse/reports/order-progress.ts';
+import { type ListedOrder, listOrders, openOrders } from '../../warehouse/ledgers/orders.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { readSources } from '../run/complete-orders.ts';
@@ -159,13 +148,13 @@ function costText(total: Record<'slices' | 'neverRead' | 'rows' | 'requests' | '
 const MOST = 50;
 
 /** The backfills of the command's sources, newest first. */
-async function findBackfills(session: Session): Promise<{ database: Database; orders: Order[] }> {
+async function findBackfills(session: Session): Promise<{ database: Database; orders: ListedOrder[] }> {
   const database = await session.openDatabase();
   if (!(await hasBookkeeping(session, database))) return { database, orders: [] };
-  const byId = new Map<string, Order>();
+  const byId = new Map<string, ListedOrder>();
   for (const { name } of session.settings.sources) {
     const open = (await openOrders(database.kysely, name)).filter(order => order.kind === 'backfill');
-    for (const order of [...(await listOrders(database.kysely, name, 'backfill', MOST)), ...open])
+    for (const order of [...(await listOrders(database.kysely, { sources: [name], kind: 'backfill' }, MOST)), ...open])
       byId.set(order.id, order);
   }
   return { database, orders: [...byId.values()].sort((a, b) => Number(b.id) - Number(a.id)) };
@@ -179,29 +168,19 @@ async function listBackfills(session: Session): Promise<0> {
 
 async function readBackfills(session: Session) {
   const { database, orders } = await findBackfills(session);
-  const open = orders.filter(order => order.endedAt === null && order.state !== 'paused');
-  const now = open.length > 0 ? await databaseNow(database) : 0;
-  // How fast each source with open backfills can be read, and whether a process reads it.
-  const states = new Map<string, { pace: Pace; isRead: boolean }>();
+  const backfills = [];
   for (const source of session.settings.sources) {
-    const { name } = source;
-    if (!open.some(order => order.source === name)) continue;
+    const its = orders.filter(order => order.source === source.name);
+    if (its.length === 0) continue;
     const pace = paceOf(source, await readUsage(database, source));
-    states.set(name, { pace, isRead: (await findReader(database, name)) !== null });
-  }
-  return Promise.all(
-    orders.map(async order => {
-      const { id, source, resource, dateFrom, dateTo, requests, reason } = order;
-      const progress = await orderProgress(database.kysely, id);
+    for (const order of await describeOrders(database, { source: source.name, pace }, its)) {
+      const { resource, dateFrom: from, dateTo: to, state, requests, progress, left, reason } = order;
       const { slices, proven } = progress;
-      const known = open.includes(order) ? states.get(source) : undefined;
-      const sharing = open.filter(other => other.source === source).length;
-      const left = known ? estimateRemaining(progress, known.pace, now, sharing) : null;
-      const state = known ? shownOrderState(order.state, { isRead: known.isRead, isServed: false }) : order.state;
-      const range = { from: dateFrom, to: dateTo };
-      return { id: Number(id), source, resource, ...range, state, requests, slices, proven, left, reason };
-    }),
-  );
+      const id = Number(order.id);
+      backfills.push({ id, source: order.source, resource, from, to, state, requests, slices, proven, left, reason });
+    }
+  }
+  return backfills.sort((a, b) => b.id - a.id);
 }
 
 function draw({ terminal, settings }: Session, listed: Awaited<ReturnType<typeof readBackfills>>): string {
@@ -247,7 +226,7 @@ async function changeBackfill(session: Session, given: string | undefined, chang
   return 0;
 }
 
-function noSuchBackfill(action: string, given: string | undefined, open: readonly Order[]): SluiceError {
+function noSuchBackfill(action: string, given: string | undefined, open: readonly ListedOrder[]): SluiceError {
   const ids = open.map(each => each.id).join(', ');
   if (given === undefined && ids !== '')
     return new SluiceError('usage', `There are several backfills to ${action}.`, { next: `Name one: ${ids}.` });

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { writeReceivers } from '../../config/receivers-file.ts';
 import { SluiceError } from '../../errors.ts';
+import { isSecureUrl } from '../../loopback.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import { resumeReceiver } from '../../next-steps.ts';
-import { FORMS, isReceiverName, isReceiverUrl, parsePattern, RECEIVERS_FILE, type Receiver } from '../../receivers.ts';
+import { FORMS, isReceiverName, parsePattern, RECEIVERS_FILE, type Receiver } from '../../receivers.ts';
 import { composeTest } from '../../service/notify/compose-message.ts';
 import { send } from '../../service/notify/deliver-next.ts';
 import { checkWanted } from '../../service/notify/find-changes.ts';
@@ -117,7 +118,7 @@ async function addReceiver(session: Session, url: string, options: AddOptions): 
 }
 
 function checkUrl(url: string, allowPrivate: boolean): void {
-  if (isReceiverUrl(url, allowPrivate)) return;
+  if (isSecureUrl(url, allowPrivate)) return;
   throw new SluiceError('usage', 'The address of a receiver is not valid (value hidden).', {
     next: 'Expected: https://crm.example.com/sluice, without user and password (http:// only of this machine, with --allow-private).',
   });

@@ -5,8 +5,9 @@ import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine, count, moment } from '../../service/format.ts';
 import { estimateRemaining, paceOf, remainingText } from '../../service/orders/order-cost.ts';
-import { conditionOf, conditionText, INCIDENT_TITLES } from '../../service/status/condition.ts';
+import { conditionOf, conditionText } from '../../service/status/condition.ts';
 import { driftLine } from '../../service/status/field-drift.ts';
+import { INCIDENT_WORDS } from '../../service/status/incident-words.ts';
 import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -188,7 +189,7 @@ function problemsOf({ source, status }: ReadSource): { problem: string; next: st
   return [
     ...incidents.map(({ resource, kind, openedAt, message, next }) => {
       return {
-        problem: `${resource ?? source.name}: ${INCIDENT_TITLES[kind]} since ${at(openedAt)}. ${message}`,
+        problem: `${resource ?? source.name}: ${INCIDENT_WORDS[kind].title} since ${at(openedAt)}. ${message}`,
         next,
       };
     }),

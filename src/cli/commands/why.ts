@@ -1,11 +1,6 @@
 import type { Command } from 'commander';
-import {
-  changedFields,
-  type RecordStory,
-  readStory,
-  recordVerdict,
-  valueText,
-} from '../../service/record/record-story.ts';
+import { valueText } from '../../service/format.ts';
+import { changedFields, type RecordStory, readStory, recordVerdict } from '../../service/record/record-story.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { openToRead } from '../run/pending-migrations.ts';
@@ -45,8 +40,8 @@ function sections({ current, children, ended }: RecordStory, at: (at: number) =>
     const [before] = ended;
     const changes = before?.endedBy === 'changed' ? changedFields(before.row, row) : [];
     for (const { field, before: old, after } of changes)
-      lines.push(`  ${field}: ${valueText(old) || 'null'} -> ${valueText(after) || 'null'}`);
-    lines.push('', ...Object.entries(row).map(([name, value]) => `  ${name}  ${valueText(value) || 'null'}`));
+      lines.push(`  ${field}: ${valueText(old)} -> ${valueText(after)}`);
+    lines.push('', ...Object.entries(row).map(([name, value]) => `  ${name}  ${valueText(value)}`));
   }
   for (const [field, rows] of Object.entries(children)) {
     lines.push('', `${field}: ${rows.length}`);
@@ -54,7 +49,7 @@ function sections({ current, children, ended }: RecordStory, at: (at: number) =>
       lines.push(
         `  ${Object.entries(row)
           .filter(([name]) => !name.startsWith('_'))
-          .map(([name, value]) => `${name} ${valueText(value) || 'null'}`)
+          .map(([name, value]) => `${name} ${valueText(value)}`)
           .join(', ')}`,
       );
   }

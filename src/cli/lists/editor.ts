@@ -1,6 +1,6 @@
 import { type FileChange, refuseUnwritable } from '../../config/changed-file.ts';
 import type { SourceConfig } from '../../config/config.ts';
-import { parseReserve, reservedOf, whyTooMuch } from '../../config/reserve.ts';
+import { parseReserve, RESERVE_FORM, reservedOf, whyTooMuch } from '../../config/reserve.ts';
 import { type ChangedSetting, changeSetting } from '../../config/setting-file.ts';
 import { explain, SluiceError } from '../../errors.ts';
 import { countServices } from '../../service/schedule/wake-ups.ts';
@@ -148,7 +148,7 @@ export function createEditor(begun: Session, database: Database, { isPart }: { i
 function refuseReserve({ rateLimit, windowMs, timeZone, settings }: SourceConfig, text: string): void {
   const refuse = (why: string) => {
     throw new SluiceError('usage', `The reserve "${text.slice(0, 40)}" ${why}.`, {
-      next: 'Expected: requests an hour such as 300, a percentage such as 30%, or both by hours of the day: 8-18:300,10%.',
+      next: `Expected: ${RESERVE_FORM}.`,
     });
   };
   if (parseReserve(text) === null) refuse('cannot be read');

@@ -14,7 +14,7 @@ import { isOpen, type OpenSource, type Session } from '../session/session.ts';
 import { openLedger } from '../session/source-settings.ts';
 import { listPending } from './pending-migrations.ts';
 
-type WorkEstimate = ReturnType<typeof summarise>;
+type WorkEstimate = ReturnType<typeof summariseWork>;
 
 /** Without waiting, a request takes about this long: an answer, and its share of a commit. */
 const REQUEST_MS = SECOND / 2;
@@ -44,10 +44,10 @@ export async function estimateWork(
   for (const { resource } of orders) resources.push({ resource, ...(await cost(resource)) });
   const usage = database ? await openLedger(database, source).usage() : null;
   const facts = { ...paceOf(source, usage), hourly: (limit * HOUR) / windowMs, free: usage?.free ?? limit };
-  return summarise(name, resources, facts, isWhole, now);
+  return summariseWork(name, resources, facts, isWhole, now);
 }
 
-export function summarise(
+export function summariseWork(
   source: string,
   resources: readonly { readonly resource: string; readonly requests: number; readonly neverRead: number }[],
   facts: Pace & { readonly hourly: number; readonly free: number },

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { SECOND } from '../../clock.ts';
-import { isKind, SluiceError } from '../../errors.ts';
+import { isKind, type SluiceError } from '../../errors.ts';
 import { parseDuration } from '../format.ts';
 import { MOST_REQUESTS } from '../orders/refresh.ts';
 import { type ServedSource, sourceAsked } from '../status/served-source.ts';
@@ -55,6 +55,10 @@ export const QUERY_ERRORS = {
 const STATUS = { usage: 422, failed: 422, stopped: 408, quota: 429, database: 503 } as const;
 const KINDS = Object.keys(STATUS) as (keyof typeof STATUS)[];
 
+/** Whether the query, or what it takes to answer it, failed; any other error is one of Sluice. */
+export const isOfQuery = (error: unknown): error is SluiceError & { readonly kind: keyof typeof STATUS } =>
+  isKind(error, ...KINDS);
+
 /** Answers with JSON, an error as `{ error, next }`. */
 export async function answerProgram(
   c: Context,
@@ -92,8 +96,7 @@ export async function answerProgram(
       requests: age.requests,
     });
   } catch (error) {
-    const kind = KINDS.find(each => isKind(error, each));
-    if (kind === undefined || !(error instanceof SluiceError)) throw error;
-    return fail(STATUS[kind], error.message, error.next);
+    if (!isOfQuery(error)) throw error;
+    return fail(STATUS[error.kind], error.message, error.next);
   }
 }

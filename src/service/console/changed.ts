@@ -5,7 +5,7 @@ import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
 import { count } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
+import { type ConsoleParts, nowIn, sourceOf, withoutSecrets } from './console-parts.ts';
 import { ago, card, choice, commandBox, documentOf, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
@@ -13,10 +13,9 @@ const MOST = 100;
 
 /** `/changed/<source>`: the newest changes of its rows, or of one list. */
 export const changedRoutes = (parts: ConsoleParts): Hono =>
-  new Hono().get('/changed/:source', async (c, next) => {
-    const source = sourceNamed(parts, c.req.param('source'));
-    return source === undefined ? next() : c.html(await changedPage(parts, source, c.req.query('resource') ?? ''));
-  });
+  new Hono().get('/changed/:source', async c =>
+    c.html(await changedPage(parts, sourceOf(parts, c), c.req.query('resource') ?? '')),
+  );
 
 interface Changed {
   readonly [column: string]: unknown;

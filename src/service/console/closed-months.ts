@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import { dayIn, monthBefore } from '../../engine/slices/date-windows.ts';
-import { isKind, type SluiceError } from '../../errors.ts';
+import { SluiceError } from '../../errors.ts';
 import {
   countRestatements,
   type Restatement,
@@ -15,8 +15,8 @@ import { count, plural, sumsText, valueText } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { closeMonth } from '../orders/close-month.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, refusalText, sourceNamed } from './console-parts.ts';
-import { ago, card, documentOf, facts, type Now, table } from './elements.ts';
+import { type ConsoleParts, nowIn, refusable, refusalText, sourceOf } from './console-parts.ts';
+import { ago, card, documentOf, facts, hidden, type Now, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
 /** More rows of a month are not listed. */
@@ -24,22 +24,17 @@ const MOST_RESTATED = 100;
 
 export const closedMonthRoutes = (parts: ConsoleParts): Hono =>
   new Hono()
-    .get('/months/:source', async (c, next) => {
-      const source = sourceNamed(parts, c.req.param('source'));
-      return source === undefined ? next() : c.html(await monthsPage(parts, source));
-    })
-    .post('/months/:source', async (c, next) => {
-      const source = sourceNamed(parts, c.req.param('source'));
+    .get('/months/:source', async c => c.html(await monthsPage(parts, sourceOf(parts, c))))
+    .post('/months/:source', async c => {
+      const source = sourceOf(parts, c);
       const { month = '', again } = await formFields(c);
-      if (source === undefined) return next();
-      try {
-        await closeMonth(parts.database, source, month, { again: again === 'yes' });
-        return c.redirect(`/months/${encodeURIComponent(source.name)}`, 303);
-      } catch (error) {
-        if (!isKind(error, 'usage', 'failed')) throw error;
-        return c.html(await monthsPage(parts, source, { month, trouble: error }), 409);
-      }
+      const closed = await refusable(() => closeMonth(parts.database, source, month, { again: again === 'yes' }));
+      if (closed instanceof SluiceError)
+        return c.html(await monthsPage(parts, source, { month, trouble: closed }), 409);
+      return c.redirect(pathOf(source.name), 303);
     });
+
+const pathOf = (source: string): string => `/months/${encodeURIComponent(source)}`;
 
 async function monthsPage(
   parts: ConsoleParts,
@@ -62,7 +57,7 @@ async function monthsPage(
   }
   const month = refused?.month ?? monthBefore(dayIn(now.at, source.timeZone), 1);
   const form = html`<p class="soft">Keeps the rows of a month as they are now, with sums and a digest. Later changes to it are shown here, and as an incident.</p>
-<form method="post" action="/months/${encodeURIComponent(source.name)}" class="fields"><label class="field"><span>Month</span><input type="month" name="month" value="${month}" required></label><button>Close</button></form>
+<form method="post" action="${pathOf(source.name)}" class="fields"><label class="field"><span>Month</span><input type="month" name="month" value="${month}" required></label><button>Close</button></form>
 ${refusalText(parts, refused?.trouble)}`;
   const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name}</p><h1>Closed months</h1>
 ${card('Close a month', form)}
@@ -77,7 +72,7 @@ function monthCard(
   restated: readonly Restatement[],
   now: Now,
 ): Html {
-  const again = html`<form method="post" action="/months/${encodeURIComponent(source)}" class="after"><input type="hidden" name="month" value="${month}"><input type="hidden" name="again" value="yes"><button>Accept and close again</button></form>`;
+  const again = html`<form method="post" action="${pathOf(source)}" class="after">${hidden({ month, again: 'yes' })}<button>Accept and close again</button></form>`;
   const changes =
     restated.length === 0
       ? html`<p class="after">Nothing has changed since.</p>`

@@ -1,5 +1,7 @@
+import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { explain, type SluiceError } from '../../errors.ts';
+import { HTTPException } from 'hono/http-exception';
+import { explain, isKind, type SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
@@ -74,6 +76,23 @@ export const readRuns = async (
 
 export const sourceNamed = ({ sources }: ConsoleParts, asked: string | undefined): ServedSource | undefined =>
   sources.find(({ name }) => name === asked);
+
+/** The source that an address names as its part `:source`; without one of that name, there is no such page. */
+export function sourceOf(parts: ConsoleParts, c: Context): ServedSource {
+  const source = sourceNamed(parts, c.req.param('source'));
+  if (source === undefined) throw new HTTPException(404);
+  return source;
+}
+
+/** What the work returns, or why it was refused: the person who sent the form can change that. */
+export async function refusable<T>(work: () => Promise<T>): Promise<T | SluiceError> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isKind(error, 'usage', 'configuration', 'failed')) throw error;
+    return error;
+  }
+}
 
 /** Says why a source cannot be read, for people. */
 export function noteUnreadable({ hide, log }: ConsoleParts, { name }: ServedSource, error: unknown): string {

@@ -120,7 +120,7 @@ export const choice = (
   )}</select></label>`;
 
 /** The source that a form is about; without a choice where there is only one. */
-export const sourceField = (sources: readonly { readonly name: string }[], chosen: string): Html =>
+export const sourceField = (sources: readonly { readonly name: string }[], chosen: string): Html | Html[] =>
   sources.length > 1
     ? choice(
         'source',
@@ -128,7 +128,11 @@ export const sourceField = (sources: readonly { readonly name: string }[], chose
         sources.map(({ name }) => name),
         chosen,
       )
-    : html`<input type="hidden" name="source" value="${chosen}">`;
+    : hidden({ source: chosen });
+
+/** What a form sends beside what people fill in. */
+export const hidden = (fields: Readonly<Record<string, string>>): Html[] =>
+  Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`);
 
 /** A command within a sentence, as in `To migrate now: sluice migrate.` or `Run "sluice doctor" once.` */
 const COMMAND = /(?::|\b[Rr]un) "?(sluice (?:[^";,.]|\.(?! |$))+)/g;

@@ -17,8 +17,8 @@ import { undoRuns } from '../orders/undo.ts';
 import { whyMissing } from '../record/record-story.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
-import { ago, card, documentOf, type Now, table } from './elements.ts';
+import { type ConsoleParts, nowIn, sourceOf, withoutSecrets } from './console-parts.ts';
+import { ago, card, documentOf, hidden, type Now, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
 const MOST_EXCEPTIONS = 200;
@@ -53,25 +53,20 @@ const LISTS = {
 export function exceptionRoutes(parts: ConsoleParts): Hono {
   const app = new Hono();
   app.post('/held/:source', async (c, next) => {
-    const source = sourceNamed(parts, c.req.param('source'));
+    const source = sourceOf(parts, c);
     const { resource = '', field = '' } = await formFields(c);
-    const job = source?.jobs.get(resource);
-    if (source === undefined || job === undefined || !fieldsBesideKey(job).includes(field)) return next();
-    const order = await placeOrder(parts.database, source.name, {
-      resource,
-      kind: 'sync',
-      whole: true,
-      acceptLosses: [field],
-    });
+    const job = source.jobs.get(resource);
+    if (job === undefined || !fieldsBesideKey(job).includes(field)) return next();
+    const request = { resource, kind: 'sync', whole: true, acceptLosses: [field] } as const;
+    const order = await placeOrder(parts.database, source.name, request);
     await wakeUp(parts.database, source.name);
     return c.redirect(`/orders/${order.id}`, 303);
   });
   app.post('/rewrites/:source', async (c, next) => {
-    const source = sourceNamed(parts, c.req.param('source'));
+    const source = sourceOf(parts, c);
     const { id = '', action = '' } = await formFields(c);
-    if (source === undefined) return next();
     const { kysely } = parts.database;
-    const page = `/rewrites/${encodeURIComponent(source.name)}`;
+    const page = rewritesPath(source.name);
     const open = await openRewrites(kysely, source.name, [...source.jobs.keys()]);
     const rewrite = open.find(each => each.id === id);
     // Somebody else settled it in the meantime.
@@ -86,9 +81,8 @@ export function exceptionRoutes(parts: ConsoleParts): Hono {
     return c.redirect(`/runs/${undone?.undoRun ?? rewrite.runId}`, 303);
   });
   for (const [path, { title, what, none, read }] of Object.entries(LISTS))
-    app.get(`/${path}/:source`, async (c, next) => {
-      const source = sourceNamed(parts, c.req.param('source'));
-      if (source === undefined) return next();
+    app.get(`/${path}/:source`, async c => {
+      const source = sourceOf(parts, c);
       const now = await nowIn(parts, source);
       const items = await read(parts, source, now);
       const list = items.length === 0 ? html`<p class="after">${none}</p>` : html`<ul class="queue">${items}</ul>`;
@@ -98,6 +92,8 @@ export function exceptionRoutes(parts: ConsoleParts): Hono {
     });
   return app;
 }
+
+const rewritesPath = (source: string): string => `/rewrites/${encodeURIComponent(source)}`;
 
 /** Records that could not be stored, each with the reason and as it came. */
 async function quarantined(parts: ConsoleParts, { name: source }: ServedSource, now: Now): Promise<Html[]> {
@@ -131,14 +127,10 @@ async function missing(parts: ConsoleParts, { name: source, jobs, schema }: Serv
 async function held(parts: ConsoleParts, { name: source, jobs }: ServedSource, now: Now): Promise<Html[]> {
   const items: Html[] = [];
   for (const resource of jobs.keys())
-    for (const { field, rows, since } of await listHeld(parts.database.kysely, { source, resource })) {
-      const hidden = Object.entries({ resource, field }).map(
-        ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
-      );
+    for (const { field, rows, since } of await listHeld(parts.database.kysely, { source, resource }))
       items.push(html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">first shown empty ${ago(stampMs(since), now)}</span></div>
 <p>The source shows it as empty in ${plural(rows, 'row')} with a stored value.</p>
-<form method="post" action="/held/${encodeURIComponent(source)}" class="after">${hidden}<button>Accept the loss</button></form></li>`);
-    }
+<form method="post" action="/held/${encodeURIComponent(source)}" class="after">${hidden({ resource, field })}<button>Accept the loss</button></form></li>`);
   return items;
 }
 
@@ -148,7 +140,7 @@ async function rewritten(parts: ConsoleParts, { name: source, jobs }: ServedSour
   return open.map(rewrite => {
     const { id, resource, field, rows, stored, looks, at, runIds, examples } = withoutSecrets(parts, rewrite);
     const button = (action: string, text: string) =>
-      html`<form method="post" action="/rewrites/${encodeURIComponent(source)}"><input type="hidden" name="id" value="${id}"><input type="hidden" name="action" value="${action}"><button>${text}</button></form>`;
+      html`<form method="post" action="${rewritesPath(source)}">${hidden({ id, action })}<button>${text}</button></form>`;
     return html`<li><div class="head"><h3>${resource}.${field}</h3><span class="soft">told ${ago(stampMs(at), now)}</span></div>
 <p>Replaced in ${count(rows)} of ${plural(stored, 'row')}.${looks === null ? '' : ` It looks like ${looks}.`}</p>
 ${table({

@@ -1,39 +1,45 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { fieldPaths, type Job } from '../../engine/job.ts';
-import { isKind, SluiceError } from '../../errors.ts';
+import { SluiceError } from '../../errors.ts';
 import { formFields } from '../access/form-guard.ts';
 import { count } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import type { NewRule } from '../status/editor.ts';
 import { keptText, type ListField, type ListFields, maskLines, type NewField } from '../status/list-fields.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, changeText, nowIn, refusalText, sourceNamed, withoutSecrets } from './console-parts.ts';
-import { card, choice, documentOf, table } from './elements.ts';
+import {
+  type ConsoleParts,
+  changeText,
+  nowIn,
+  refusable,
+  refusalText,
+  sourceOf,
+  withoutSecrets,
+} from './console-parts.ts';
+import { card, choice, documentOf, hidden, table } from './elements.ts';
 
 /** Which fields does a list have beyond the columns, and which of them are to be columns? */
 export const fieldRoutes = (parts: ConsoleParts): Hono =>
   new Hono()
     .get('/fields/:source', async (c, next) => {
-      const place = placeIn(parts, c.req.param('source'), c.req.query('list'));
+      const place = placeIn(sourceOf(parts, c), c.req.query('list'));
       return place === null ? next() : c.html(await fieldsPage(parts, place));
     })
     .post('/fields/:source', async (c, next) => {
+      const source = sourceOf(parts, c);
       const { list, field = '', type = '', description = '', rule, erase } = await formFields(c);
-      const place = placeIn(parts, c.req.param('source'), list);
+      const place = placeIn(source, list);
       if (place === null) return next();
       const added = { resource: place.resource, field, type, description };
-      try {
-        if (rule === undefined) await parts.editor.addField(added);
-        else await addRule(parts, place, { field, rule, erase });
-        return c.redirect(pathOf(place), 303);
-      } catch (error) {
-        if (!isKind(error, 'usage', 'configuration', 'failed')) throw error;
-        return c.html(await fieldsPage(parts, place, { added, error }), 409);
-      }
+      const done = await refusable(() =>
+        rule === undefined ? parts.editor.addField(added) : addRule(parts, place, { field, rule, erase }),
+      );
+      if (done instanceof SluiceError) return c.html(await fieldsPage(parts, place, { added, error: done }), 409);
+      return c.redirect(`${pathOf(source)}?${new URLSearchParams({ list: place.resource }).toString()}`, 303);
     });
 
-function addRule(
+async function addRule(
   { editor }: ConsoleParts,
   { source, resource }: Place,
   { field, rule, erase }: { readonly field: string; readonly rule: string; readonly erase: string | undefined },
@@ -50,15 +56,13 @@ interface Place {
   readonly resource: string;
 }
 
-/** Null for a source or a list that there is not. */
-function placeIn(parts: ConsoleParts, name: string, list: string | undefined): Place | null {
-  const source = sourceNamed(parts, name);
-  const resource = list ?? source?.jobs.keys().next().value;
-  return source === undefined || resource === undefined || !source.jobs.has(resource) ? null : { source, resource };
+/** Null for a list that there is not. */
+function placeIn(source: ServedSource, list: string | undefined): Place | null {
+  const resource = list ?? source.jobs.keys().next().value;
+  return resource === undefined || !source.jobs.has(resource) ? null : { source, resource };
 }
 
-const pathOf = ({ source, resource }: Place): string =>
-  `/fields/${encodeURIComponent(source.name)}?${new URLSearchParams({ list: resource }).toString()}`;
+const pathOf = ({ name }: ServedSource): string => `/fields/${encodeURIComponent(name)}`;
 
 /** A field that gets no column, and why. */
 interface Refused {
@@ -72,7 +76,7 @@ async function fieldsPage(parts: ConsoleParts, place: Place, refused: Refused | 
   const { source, resource } = place;
   const now = await nowIn(parts, source);
   const isUnderWay = parts.editor.last?.isUnderWay === true;
-  const chooser = html`<form class="row filter" method="get" action="/fields/${encodeURIComponent(source.name)}">${choice('list', 'List', [...source.jobs.keys()], resource)}<button>Show</button></form>`;
+  const chooser = html`<form class="row filter" method="get" action="${pathOf(source)}">${choice('list', 'List', [...source.jobs.keys()], resource)}<button>Show</button></form>`;
   const main = html`<p class="crumb"><a href="/data?${new URLSearchParams({ source: source.name }).toString()}">Data</a> / ${source.name}</p><h1>Fields</h1>
 ${isUnderWay ? card('Fields', [chooser, refusalText(parts, refused?.error), changeText(parts)]) : await cards(parts, place, chooser, refused)}`;
   // Each look reads the whole table.
@@ -118,7 +122,7 @@ function ruleCard({ source, resource }: Place, { fields, masks }: ListFields): H
       : html`<p>${maskLines(masks).join(' ')}</p><p class="soft">To take a field out: change SOURCE_NEVER or SOURCE_HASH, and start the service again.</p>`;
   return card('What is not stored', [
     stored,
-    html`<form method="post" action="/fields/${encodeURIComponent(source.name)}" class="fields after"><input type="hidden" name="list" value="${resource}">
+    html`<form method="post" action="${pathOf(source)}" class="fields after">${hidden({ list: resource })}
 ${choice('field', 'Field', [...open], '')}
 ${choice('rule', 'Rule', Object.keys(RULES), 'never', '', rule => RULES[rule as NewRule['rule']])}
 <label class="tick"><input type="checkbox" name="erase" value="yes" required> Erase what is stored of it; nothing brings it back</label>
@@ -138,7 +142,7 @@ function addCard(
   const chosen = refused?.added ?? { field: open[0]?.field ?? '', type: open[0]?.type ?? 'text', description: '' };
   return card('Give a field a column', [
     html`<p class="soft">The column is filled from what is stored, without a request, and declared in <code>lists/${resource}.json</code>. The service reads nothing meanwhile. To take it back: <code>sluice fields drop</code>.</p>
-<form method="post" action="/fields/${encodeURIComponent(source.name)}" class="fields after"><input type="hidden" name="list" value="${resource}">
+<form method="post" action="${pathOf(source)}" class="fields after">${hidden({ list: resource })}
 ${choice(
   'field',
   'Field',

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
-import { capitalized, isKind, type SluiceError } from '../../errors.ts';
+import { capitalized, SluiceError } from '../../errors.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { formFields } from '../access/form-guard.ts';
 import { count, durationText, moment, plural } from '../format.ts';
@@ -9,8 +9,8 @@ import { estimateReading, finishTime, paceOf } from '../orders/order-cost.ts';
 import { parseRange, placeOrder, rangeText } from '../orders/order-requests.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { type ConsoleParts, nowIn, refusalText, sourceNamed } from './console-parts.ts';
-import { ago, card, choice, documentOf, type Now, sourceField, table } from './elements.ts';
+import { type ConsoleParts, nowIn, refusable, refusalText, sourceNamed } from './console-parts.ts';
+import { ago, card, choice, documentOf, hidden, type Now, sourceField, table } from './elements.ts';
 
 /** A form that shows the price of an order, and then places it. */
 export const newOrderRoutes = (parts: ConsoleParts): Hono =>
@@ -24,17 +24,14 @@ export const newOrderRoutes = (parts: ConsoleParts): Hono =>
       if (read === null) return next();
       const { source, form } = read;
       const { resource, work } = form;
-      try {
+      const order = await refusable(async () => {
         const { from: dateFrom, to: dateTo } = rangeOf(source, form);
         const kind = work === 'backfill' ? 'backfill' : 'verify';
-        const request = { resource, kind, repair: work === 'repair', dateFrom, dateTo } as const;
-        const order = await placeOrder(parts.database, source.name, request);
-        await wakeUp(parts.database, source.name);
-        return c.redirect(`/orders/${order.id}`, 303);
-      } catch (error) {
-        if (!isKind(error, 'usage')) throw error;
-        return c.html(await formPage(parts, read, error), 400);
-      }
+        return placeOrder(parts.database, source.name, { resource, kind, repair: work === 'repair', dateFrom, dateTo });
+      });
+      if (order instanceof SluiceError) return c.html(await formPage(parts, read, order), 400);
+      await wakeUp(parts.database, source.name);
+      return c.redirect(`/orders/${order.id}`, 303);
     });
 
 /** What an order can do, by the value of its field. */
@@ -74,13 +71,8 @@ async function formPage(
   { source, form, isChosen }: FormRead,
   trouble: SluiceError | null = null,
 ): Promise<Html> {
-  let price: Price | null = null;
-  try {
-    if (isChosen && trouble === null) price = await priceOf(parts, source, form);
-  } catch (error) {
-    if (!isKind(error, 'usage')) throw error;
-    trouble = error;
-  }
+  const priced = isChosen && trouble === null ? await refusable(() => priceOf(parts, source, form)) : trouble;
+  const price = priced instanceof SluiceError ? null : priced;
   const now = await nowIn(parts, source);
   const day = (name: 'from' | 'to', label: string) =>
     html`<label class="field"><span>${label}</span><input type="date" name="${name}" value="${form[name]}"></label>`;
@@ -93,7 +85,7 @@ ${day('to', 'Last day (backfill)')}
 <button${price === null ? html` class="main"` : ''}>Show the cost</button></form>`;
   const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / New</p>
 <h1>New order</h1>
-${card('What to read', [fields, refusalText(parts, trouble)])}
+${card('What to read', [fields, refusalText(parts, priced instanceof SluiceError ? priced : null)])}
 ${price === null ? '' : priceCard(price, form, now)}`;
   return documentOf({ title: 'New order', section: '/runs', ...now, main, isStill: true });
 }
@@ -109,12 +101,11 @@ function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm
     finishesAt === null
       ? `${plural(neverRead, 'part')} of ${count(parts.length)} ${neverRead === 1 ? 'was' : 'were'} never read, so the cost and the end are not known yet.`
       : html`Done ${ago(finishesAt, now)}, at about ${moment(finishesAt, now.timeZone).slice(0, 16)}, if nothing else is asked for.`;
-  const hidden = Object.entries({ source, resource, work, from, to });
   return card(title, [
     html`<p class="big">${requests > 0 ? html`<small>about</small> ${count(requests)} <small>${requests === 1 ? 'request' : 'requests'}</small>` : html`<small>Cost not known yet</small>`}</p>
 <p>${finish}</p>
 <p class="soft">${plural(rows, 'row')} in ${plural(parts.length, 'part')}. ${count(free)} of ${count(limit)} requests are left in this window; scheduled work goes first.</p>
-<form method="post" action="/orders" class="after">${hidden.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<form method="post" action="/orders" class="after">${hidden({ source, resource, work, from, to })}
 <button class="main">Start <span class="cost">${cost}</span></button></form>`,
     html`<details><summary>The parts</summary>${table({
       caption: 'Parts that would be read',

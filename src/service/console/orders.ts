@@ -3,18 +3,14 @@ import { html } from 'hono/html';
 import { groupBy } from '../../engine/group-by.ts';
 import { parseSlice } from '../../engine/slices/slice.ts';
 import { capitalized } from '../../errors.ts';
-import { databaseNow } from '../../warehouse/database/now.ts';
-import { findReader } from '../../warehouse/database/source-lock.ts';
-import { allOpenOrders, type Order, openOrders, readOrders } from '../../warehouse/ledgers/orders.ts';
-import { orderProgress } from '../../warehouse/reports/order-progress.ts';
-import { type ListedOrder, listEndedOrders, type PastRun } from '../../warehouse/reports/run-history.ts';
+import { allOpenOrders, type ListedOrder, listOrders, type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
+import type { PastRun } from '../../warehouse/reports/run-history.ts';
 import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
-import { estimateRemaining, paceOf } from '../orders/order-cost.ts';
+import { describeOrders, paceOf } from '../orders/order-cost.ts';
 import { allows, CHANGES, changeOrder, isOrderChange, type OrderChange, rangeText } from '../orders/order-requests.ts';
 import { namedText } from '../orders/refresh.ts';
 import type { ServedSource } from '../status/served-source.ts';
-import { shownOrderState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
 import { type ConsoleParts, isId, nowIn, readRuns, sourceNamed, withoutSecrets } from './console-parts.ts';
 import { ago, badge, card, documentOf, facts, momentAndAge, type Now, table, verdictSection } from './elements.ts';
@@ -36,8 +32,7 @@ export function orderRoutes(parts: ConsoleParts): Hono {
       const found = await find(c.req.param('id'));
       if (found === null) return next();
       const { order, source } = found;
-      const sharing = (await openOrders(kysely, source.name)).length;
-      const [shown] = await withProgress(parts, source, [order], Math.max(sharing, 1));
+      const [shown] = await described(parts, source, [order]);
       if (shown === undefined) return next();
       const runs = await readRuns(parts, { sources: [source.name], orderId: order.id }, MOST_RUNS);
       return c.html(orderPage(shown, runs, await nowIn(parts, source)));
@@ -53,7 +48,7 @@ export function orderRoutes(parts: ConsoleParts): Hono {
 }
 
 /** How far it is, when it will be done, what it found. */
-function orderPage(order: ShownOrder, runs: readonly PastRun[], now: Now): Html {
+function orderPage(order: ShownOrder & Pick<Order, 'report'>, runs: readonly PastRun[], now: Now): Html {
   const { id, source, state, reason, createdAt, endedAt, requests } = order;
   const verdict = { ...shownState(state), text: `${capitalized(orderTitle(order))}: ${state}` };
   const main = html`<p class="crumb"><a href="/runs">Runs and orders</a> / ${id}</p>
@@ -104,7 +99,7 @@ export async function openOrderList(parts: ConsoleParts, now: Now): Promise<Html
   const items = [];
   for (const source of parts.sources) {
     const open = bySource.get(source.name) ?? [];
-    for (const order of open.length === 0 ? [] : await withProgress(parts, source, open, open.length))
+    for (const order of open.length === 0 ? [] : await described(parts, source, open))
       items.push(html`<li><div class="head"><h3><a href="/orders/${order.id}">${names.length > 1 ? `${order.source} ` : ''}${orderTitle(order)}</a></h3>${badge(shownState(order.state))}</div>
 ${orderProgressBar(order, now)}${orderButtons(order)}</li>`);
   }
@@ -112,30 +107,16 @@ ${orderProgressBar(order, now)}${orderButtons(order)}</li>`);
   return html`<p class="soft">None. A backfill or a verification starts with a new order, which shows its cost first.</p>`;
 }
 
-/** With its progress and what is left of it, null while it is paused. `sharing`: open orders of the source, which share its pace. */
-async function withProgress(
+const described = async <O extends ListedOrder>(
   { database }: ConsoleParts,
   source: ServedSource,
-  orders: readonly Order[],
-  sharing: number,
-) {
-  const pace = paceOf(source.rules, await source.usage());
-  const now = await databaseNow(database);
-  const isRead = (await findReader(database, source.name)) !== null;
-  const shown = [];
-  for (const order of orders) {
-    const progress = await orderProgress(database.kysely, order.id);
-    const isIdle = order.state === 'paused' || order.endedAt !== null;
-    const left = isIdle ? null : estimateRemaining(progress, pace, now, sharing);
-    shown.push({ ...order, state: shownOrderState(order.state, { isRead, isServed: true }), progress, left });
-  }
-  return shown;
-}
+  orders: readonly O[],
+) => describeOrders(database, { source: source.name, pace: paceOf(source.rules, await source.usage()) }, orders);
 
-type ShownOrder = Awaited<ReturnType<typeof withProgress>>[number];
+type ShownOrder = Awaited<ReturnType<typeof described<ListedOrder>>>[number];
 
 /** The work, the resource, and what of it, as in `backfill of invoices, 2024-01-01 .. end` and `refresh of invoices, record 17`. */
-function orderTitle(order: Order | ListedOrder): string {
+function orderTitle(order: ListedOrder): string {
   const { kind, repair, resource, dateFrom, dateTo, targets } = order;
   const what = kind === 'verify' && repair ? 'repair' : kind;
   const range = dateFrom === null && dateTo === null ? '' : `, ${rangeText({ from: dateFrom, to: dateTo })}`;
@@ -172,7 +153,7 @@ function orderButtons(order: Pick<Order, 'id' | 'state'>): Html | string {
 /** The newest orders that have ended. */
 export async function endedOrders(parts: ConsoleParts, now: Now): Promise<Html | string> {
   const names = parts.sources.map(({ name }) => name);
-  const orders = await listEndedOrders(parts.database.kysely, names, ENDED_ORDERS);
+  const orders = await listOrders(parts.database.kysely, { sources: names, hasEnded: true }, ENDED_ORDERS);
   if (orders.length === 0) return '';
   const rows = orders.map(order => [
     html`<a href="/orders/${order.id}">${order.id}: ${names.length > 1 ? `${order.source} ` : ''}${orderTitle(order)}</a>`,

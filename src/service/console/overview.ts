@@ -146,7 +146,7 @@ function createCards(parts: ConsoleParts) {
     delays.set(source.name, { at: now, seconds });
     return seconds;
   };
-  const readDetail = async (source: ServedSource, now: number) => {
+  const readCard = async (source: ServedSource, now: number) => {
     const usage = await source.usage();
     const ticks = await ticksServedWithin(database.kysely, source.name, source.scheduled, TREND_HOURS);
     const ages = ageTrend(ticks, source.scheduled, { now, hours: TREND_HOURS, points: POINTS });
@@ -157,7 +157,7 @@ function createCards(parts: ConsoleParts) {
       const state = states[place] as SourceState;
       if (state.unreadable !== null) return { source: state, detail: null };
       try {
-        return { source: state, detail: await readDetail(source, now) };
+        return { source: state, detail: await readCard(source, now) };
       } catch (error) {
         return { source: unreadableState(source, noteUnreadable(parts, source, error)), detail: null };
       }

@@ -9,10 +9,10 @@ import { findReferences, type Reference } from '../../warehouse/erasure/traces.t
 import type { EndedVersion, StoredValues } from '../../warehouse/reports/stored-record.ts';
 import { possibleKey } from '../../warehouse/rows/tables.ts';
 import { formFields } from '../access/form-guard.ts';
-import { plural, wordsOfSlice } from '../format.ts';
+import { plural, valueText, wordsOfSlice } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import { placeOrder } from '../orders/order-requests.ts';
-import { changedFields, type RecordStory, readStory, recordVerdict, valueText } from '../record/record-story.ts';
+import { changedFields, type RecordStory, readStory, recordVerdict } from '../record/record-story.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { type ConsoleParts, nowIn, sourceNamed, withoutSecrets } from './console-parts.ts';
@@ -153,18 +153,18 @@ const changesSince = (before: EndedVersion | undefined, row: StoredValues): Html
 function differences(before: StoredValues, after: StoredValues): Html {
   return html`<table class="diff"><caption class="sr">What changed</caption><tbody>${changedFields(before, after).map(
     ({ field, before: old, after: fresh }) =>
-      html`<tr><th scope="row"><code>${field}</code></th><td><del>${valueText(old) || 'null'}</del></td><td><ins>${valueText(fresh) || 'null'}</ins></td></tr>`,
+      html`<tr><th scope="row"><code>${field}</code></th><td><del>${valueText(old)}</del></td><td><ins>${valueText(fresh)}</ins></td></tr>`,
   )}</tbody></table>`;
 }
 
 const valueList = (row: StoredValues, shown = (_field: string, text: string): Html | string => text): Html =>
-  facts(Object.entries(row).map(([name, value]) => [html`<code>${name}</code>`, shown(name, valueText(value))]));
+  facts(Object.entries(row).map(([name, value]) => [html`<code>${name}</code>`, shown(name, valueText(value, ''))]));
 
 function childTable(field: string, rows: readonly StoredValues[]): Html {
   if (rows.length === 0) return card(field, html`<p class="soft">None.</p>`);
   const names = [...new Set(rows.flatMap(row => Object.keys(row)))];
   const head = ['line', ...names.filter(name => name !== 'line' && name !== '_extra')];
-  const cells = rows.map(row => head.map(name => valueText(row[name])));
+  const cells = rows.map(row => head.map(name => valueText(row[name], '')));
   return card(field, table({ caption: field, head, right: [], rows: cells }), String(rows.length));
 }
 

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
-import type { RunState } from '../../warehouse/ledgers/runs.ts';
+import { RUN_STATES } from '../../warehouse/ledgers/runs.ts';
 import { type PastRun, readRun, requestsOfRun, type SentRequest } from '../../warehouse/reports/run-history.ts';
 import { count, moment, plural, shortDuration } from '../format.ts';
 import type { Html } from '../html-document.ts';
@@ -22,7 +22,6 @@ import { kindWord, runHistory, shownState } from './state-sections.ts';
 
 const MOST_RUNS = 50;
 const MOST_REQUESTS = 200;
-const RUN_STATES: readonly RunState[] = ['running', 'waiting', 'done', 'failed', 'stopped'];
 
 export const runsRoutes = (parts: ConsoleParts): Hono =>
   new Hono()
@@ -42,7 +41,8 @@ async function runsPage(parts: ConsoleParts, c: Context): Promise<Html> {
   const sources = parts.sources.map(({ name }) => name);
   const resources = [...new Set(parts.sources.flatMap(({ jobs }) => [...jobs.keys()]))].sort();
   /** Empty: the list is not narrowed to one. */
-  const given = (name: string, known: readonly string[]) => known.find(each => each === c.req.query(name)) ?? '';
+  const given = <T extends string>(name: string, known: readonly T[]): T | '' =>
+    known.find(each => each === c.req.query(name)) ?? '';
   const asked = {
     source: given('source', sources),
     resource: given('resource', resources),
@@ -52,7 +52,7 @@ async function runsPage(parts: ConsoleParts, c: Context): Promise<Html> {
   const filter = {
     sources: asked.source === '' ? sources : [asked.source],
     resource: asked.resource || undefined,
-    state: (asked.state || undefined) as RunState | undefined,
+    state: asked.state || undefined,
     before: isId(before) ? before : undefined,
   };
   const found = await readRuns(parts, filter, MOST_RUNS + 1);

@@ -18,15 +18,14 @@ import type { FullState } from '../status/source-state.ts';
 import { runTable } from '../status/status-tables.ts';
 import { type Calendar, calendarOf, calendarSection } from './calendar.ts';
 import { bars, meter } from './charts.ts';
-import { type ConsoleParts, nowIn, readSource, sourceNamed } from './console-parts.ts';
+import { type ConsoleParts, nowIn, readSource, sourceOf } from './console-parts.ts';
 import { ago, card, documentOf, facts, icon, type Now, table, timeOfDay, verdictSection } from './elements.ts';
 import { incidentList, resourceList, usageSection } from './state-sections.ts';
 
 /** Which resource lags, which months are unproven, where do the requests go, what is asked next? */
 export const sourceRoutes = (parts: ConsoleParts): Hono =>
-  new Hono().get('/sources/:source', async (c, next) => {
-    const source = sourceNamed(parts, c.req.param('source'));
-    if (source === undefined) return next();
+  new Hono().get('/sources/:source', async c => {
+    const source = sourceOf(parts, c);
     const now = await nowIn(parts, source);
     const { state, detail } = await readDetailedSource(parts, source, now.at);
     const shown =

@@ -2,11 +2,10 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { HOUR, MINUTE, SECOND } from '../../clock.ts';
 import { groupBy } from '../../engine/group-by.ts';
-import { isKind, type SluiceError } from '../../errors.ts';
 import { type ColumnOfTable, listColumns } from '../../warehouse/reports/data-tables.ts';
 import { NUMBERS } from '../../warehouse/reports/read-query.ts';
 import { formFields } from '../access/form-guard.ts';
-import { answerProgram } from '../answers/answer-program.ts';
+import { answerProgram, isOfQuery } from '../answers/answer-program.ts';
 import { ageText, type Freshness, MOST_WAIT_S } from '../answers/fresh-query.ts';
 import { type Answer, createQueries } from '../answers/queries.ts';
 import { plural } from '../format.ts';
@@ -33,7 +32,7 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
       const query = COOKBOOK.find(({ question }) => question === recipe)?.sql ?? (fields.query ?? '').trim();
       const asked = { query, source, chart, age };
       if (query === '') return show(parts, c, asked);
-      const { schema = '' } = sourceOf(parts, asked.source) ?? {};
+      const { schema = '' } = sourceOrFirst(parts, asked.source) ?? {};
       const isCsv = action === 'csv' && !recipe;
       try {
         const most = isCsv ? MOST_CSV_ROWS : MOST_ROWS;
@@ -47,7 +46,7 @@ export function sqlRoutes(parts: ConsoleParts): Hono {
     });
 }
 
-const sourceOf = (parts: ConsoleParts, name: string | undefined) => sourceNamed(parts, name) ?? parts.sources[0];
+const sourceOrFirst = (parts: ConsoleParts, name: string | undefined) => sourceNamed(parts, name) ?? parts.sources[0];
 
 /** How old an answer may be. */
 const AGES = { any: null, now: 0, '1 minute': MINUTE, '5 minutes': 5 * MINUTE, '1 hour': HOUR } as const;
@@ -56,9 +55,6 @@ function freshnessOf(age = 'any'): Freshness | null {
   const maxAgeMs = Object.hasOwn(AGES, age) ? AGES[age as keyof typeof AGES] : null;
   return maxAgeMs === null ? null : { maxAgeMs, mostRequests: MOST_REQUESTS, waitMs: MOST_WAIT_S * SECOND };
 }
-
-const KINDS = ['failed', 'usage', 'stopped', 'database', 'quota'] as const;
-const isOfQuery = (error: unknown): error is SluiceError => KINDS.some(kind => isKind(error, kind));
 
 interface Asked {
   readonly query: string;
@@ -78,7 +74,7 @@ async function show(
   { query, answer, trouble, chart = '', age = 'any', ...asked }: Asked,
 ) {
   const result = answer?.result;
-  const served = sourceOf(parts, asked.source);
+  const served = sourceOrFirst(parts, asked.source);
   const source = served?.name ?? '';
   const columns = result === undefined ? [] : chartable(result);
   const drawn = chart === 'none' || columns.includes(chart) ? chart : (columns[0] ?? 'none');

@@ -7,7 +7,8 @@ import type { RunState } from '../../warehouse/ledgers/runs.ts';
 import type { PastRun } from '../../warehouse/reports/run-history.ts';
 import { count, durationText, shortDuration } from '../format.ts';
 import type { Html } from '../html-document.ts';
-import { INCIDENT_TITLES, proofText, resourceBadge } from '../status/condition.ts';
+import { proofText, resourceBadge } from '../status/condition.ts';
+import { INCIDENT_WORDS } from '../status/incident-words.ts';
 import type { FullState, ResourceState } from '../status/source-state.ts';
 import { meter } from './charts.ts';
 import { ago, badge, type Icon, icon, type Now, nextStep, type Shown, table, timeElement } from './elements.ts';
@@ -76,17 +77,17 @@ ${others.length > 0 ? html`<details><summary>${others.length} more open ${others
 }
 
 /** Where people settle an incident. */
-const PAGES: Partial<Record<Incident['kind'], { readonly path: string; readonly text: string }>> = {
+const SETTLING: Partial<Record<Incident['kind'], { readonly path: string; readonly text: string }>> = {
   rewrite: { path: 'rewrites', text: 'Compare, accept or undo' },
   restated: { path: 'months', text: 'Compare or accept' },
 };
 
 function incidentRow({ source, resource, kind, openedAt, message, next }: Incident, { at, timeZone }: Now): Html {
-  const page = PAGES[kind];
+  const page = SETTLING[kind];
   const where = resource === null ? source : `${resource} of ${source}`;
   const opened = stampMs(openedAt);
   const age = timeElement(opened, timeZone, shortDuration(Math.abs(at - opened)));
-  return html`<li>${icon(kind === 'fuse' || page ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_TITLES[kind]} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
+  return html`<li>${icon(kind === 'fuse' || page ? 'warn' : 'bad')}<div><h2>${where}: ${INCIDENT_WORDS[kind].title} <span class="soft">· for ${age}</span></h2><p>${message}</p></div>
 <div>${next ? html`<p class="soft">What to do:</p>${nextStep(next)}` : ''}${page ? html`<p><a href="/${page.path}/${encodeURIComponent(source)}">${page.text}</a></p>` : ''}</div></li>`;
 }
 

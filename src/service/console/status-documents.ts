@@ -73,15 +73,25 @@ const sourceDocument = (source: FullState, detail: SourceDetail, at: number) =>
     requests: detail.requests.map(hour => ({ ...hour, hourAt: hour.at })),
   });
 
-const text = (description: string) => ({ description, content: { 'text/plain': { schema: { type: 'string' } } } });
+const text = (description: string, type = 'text/plain') => ({
+  description,
+  content: { [type]: { schema: { type: 'string' } } },
+});
+const parameter = (name: string, type: string, description: string) => ({
+  name,
+  in: 'query',
+  required: false,
+  schema: { type },
+  description,
+});
+
+const UNAUTHORIZED = { '401': text('SLUICE_TOKEN is set, and the request does not carry it.') };
+const BY_SOURCE = parameter('source', 'string', 'Its name.');
+const STREAM = text('The stream.', 'text/event-stream');
 
 /** An address that needs the token. */
 const guarded = (summary: string, responses: object, more: object = {}) => ({
-  get: {
-    summary,
-    ...more,
-    responses: { ...responses, '401': text('SLUICE_TOKEN is set, and the request does not carry it.') },
-  },
+  get: { summary, ...more, responses: { ...responses, ...UNAUTHORIZED } },
 });
 const open = (summary: string, no: string) => ({
   get: { summary, security: [], responses: { '200': text('ok'), '503': text(no) } },
@@ -116,11 +126,7 @@ export const OPEN_API = {
         '404': text('There is no such source.'),
         '503': text('The state of the source cannot be read; the text says why.'),
       },
-      {
-        parameters: [
-          { name: 'source', in: 'query', required: false, schema: { type: 'string' }, description: 'Its name.' },
-        ],
-      },
+      { parameters: [BY_SOURCE] },
     ),
     '/query': {
       post: {
@@ -134,30 +140,25 @@ export const OPEN_API = {
               { description, content: { 'application/json': {} } },
             ]),
           ),
-          '401': text('SLUICE_TOKEN is set, and the request does not carry it.'),
+          ...UNAUTHORIZED,
         },
       },
     },
     '/metrics': guarded('Metrics for Prometheus', { '200': text('OpenMetrics text.') }),
     '/live': guarded('Server-sent events: an event named change whenever the state changes', {
-      '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+      '200': STREAM,
       '503': text('Too many clients are listening.'),
     }),
     '/changes': guarded(
       'Server-sent events: an event named change for each change of a row, in order, with its number as id',
       {
-        '200': { description: 'The stream.', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+        '200': STREAM,
         '400': text('from is no number.'),
         '404': text('There is no such source.'),
         '410': text('The changes from that number on are no longer kept, or were never made in this database.'),
         '503': text('Too many clients are listening.'),
       },
-      {
-        parameters: [
-          { name: 'source', in: 'query', required: false, schema: { type: 'string' }, description: 'Its name.' },
-          { name: 'from', in: 'query', required: false, schema: { type: 'integer' }, description: 'The first number.' },
-        ],
-      },
+      { parameters: [BY_SOURCE, parameter('from', 'integer', 'The first number.')] },
     ),
     '/healthz': open('Whether the process answers and its loops make progress', 'A loop is stalled.'),
     '/readyz': open('Whether the database answers and is migrated', 'Why it is not ready.'),

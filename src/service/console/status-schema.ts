@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { stampMs } from '../../clock.ts';
+import { ORDER_KINDS, ORDER_STATES } from '../../warehouse/ledgers/orders.ts';
+import { RUN_STATES } from '../../warehouse/ledgers/runs.ts';
 import { PURPOSES } from '../../warehouse/reports/activity.ts';
 import { CONDITIONS } from '../status/condition.ts';
+import { INCIDENT_KINDS } from '../status/incident-words.ts';
 
 /**
  * The documents of `/status.json`: what a client may rely on, and what `/openapi.json` describes. `decode` makes a document of what the
@@ -26,17 +29,7 @@ const seconds = z.number().nullable();
 const incident = z.object({
   source: z.string(),
   resource: z.string().nullable().describe('Null: the source as a whole. Of the kind undelivered, the receiver.'),
-  kind: z.enum([
-    'failed',
-    'fuse',
-    'rewrite',
-    'restored',
-    'restated',
-    'undelivered',
-    'unauthorized',
-    'unavailable',
-    'outdated',
-  ]),
+  kind: z.enum(INCIDENT_KINDS),
   message: z.string(),
   next: z.string().nullable().describe('What to do.'),
   openedAt: moment,
@@ -45,7 +38,7 @@ const incident = z.object({
 const run = z.object({
   resource: z.string(),
   kind: z.string().describe('slot (a tick), hint (a webhook), sync, backfill, verify or refresh.'),
-  state: z.enum(['running', 'waiting', 'done', 'failed', 'stopped']),
+  state: z.enum(RUN_STATES),
   reason: z.string().nullable(),
 });
 
@@ -108,11 +101,11 @@ const drifted = z.object({
 
 const order = z.object({
   id: z.string(),
-  kind: z.enum(['sync', 'backfill', 'verify', 'refresh']),
+  kind: z.enum(ORDER_KINDS),
   resource: z.string(),
   from: z.iso.date().nullable(),
   to: z.iso.date().nullable(),
-  state: z.enum(['waiting', 'running', 'paused', 'done', 'failed', 'cancelled']),
+  state: z.enum(ORDER_STATES),
   slices: z.number().int(),
   proven: z.number().int(),
   requestsLeft: z.number().int(),

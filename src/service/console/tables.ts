@@ -13,7 +13,7 @@ import { count, plural } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { sumOf } from '../status/source-state.ts';
-import { type ConsoleParts, nowIn, sourceNamed } from './console-parts.ts';
+import { type ConsoleParts, nowIn, sourceNamed, sourceOf } from './console-parts.ts';
 import { card, commandBox, documentOf, sourceField, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
@@ -26,9 +26,8 @@ export const dataRoutes = (parts: ConsoleParts): Hono =>
       return source === undefined ? next() : c.html(await dataPage(parts, source));
     })
     .get('/data/:source/:table', async (c, next) => {
-      const source = sourceNamed(parts, c.req.param('source'));
-      const page = source && (await tablePage(parts, source, c.req.param('table')));
-      return page ? c.html(page) : next();
+      const page = await tablePage(parts, sourceOf(parts, c), c.req.param('table'));
+      return page === null ? next() : c.html(page);
     });
 
 /** What there is to query, of one source at a time. */

@@ -1,4 +1,5 @@
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { runBeside } from '../../any-signal.ts';
 import { type Clock, MINUTE, SECOND } from '../../clock.ts';
 import { explain } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -51,12 +52,11 @@ export function watchEventLoop(options: {
   delays?: Pick<IntervalHistogram, 'enable' | 'disable' | 'reset' | 'max'>;
 }): () => Promise<void> {
   const { clock, log, delays = monitorEventLoopDelay({ resolution: 100 }) } = options;
-  const over = new AbortController();
-  delays.enable();
-  async function watch(): Promise<void> {
-    let pauseMs = CHECK_EVERY_MS;
-    for (;;) {
-      await clock.sleep(pauseMs, over.signal);
+  return runBeside(async over => {
+    delays.enable();
+    for (let pauseMs = CHECK_EVERY_MS; ; ) {
+      await clock.sleep(pauseMs, over).catch(() => undefined);
+      if (over.aborted) break;
       const blockedMs = Math.round(delays.max / NANOSECONDS);
       delays.reset();
       const isTooLong = blockedMs > LONGEST_MS;
@@ -64,15 +64,8 @@ export function watchEventLoop(options: {
         log.warn({ blockedMs }, 'the process was busy with one piece of work; other sources and probes had to wait');
       pauseMs = isTooLong ? MINUTE : CHECK_EVERY_MS;
     }
-  }
-  const watching = watch().catch(error => {
-    if (!over.signal.aborted) throw error;
-  });
-  return async () => {
-    over.abort();
-    await watching;
     delays.disable();
-  };
+  });
 }
 
 /** Below the timeout of common probes. */

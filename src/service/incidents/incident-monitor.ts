@@ -9,7 +9,6 @@ import type { Database, Db } from '../../warehouse/database/database.ts';
 import { pausedDeliveries } from '../../warehouse/ledgers/deliveries.ts';
 import {
   claimUntold,
-  type Freshness,
   freshness,
   type Incident,
   inTurn,
@@ -19,14 +18,16 @@ import {
   noteTroubles,
   openIncidents,
   type Reported,
+  type ResourceFreshness,
   type Trouble,
 } from '../../warehouse/ledgers/incidents.ts';
 import { readStateMark } from '../../warehouse/reports/state-queries.ts';
 import { openRewrites } from '../../warehouse/rows/rewrites.ts';
+import { plural } from '../format.ts';
 import { escapeSlack } from '../notify/compose-message.ts';
 import { post } from '../notify/post.ts';
 import { sharedRun } from '../shared-run.ts';
-import { INCIDENT_TITLES } from '../status/condition.ts';
+import { INCIDENT_WORDS } from '../status/incident-words.ts';
 import { createRowTroubles, type Watched } from './row-troubles.ts';
 
 const CHECK_EVERY_MS = 10 * SECOND;
@@ -139,7 +140,7 @@ export function composeAlert(incident: Reported, hide: (text: string) => string)
   const subject = resource === null ? source : `${source}, ${resource}`;
   const title = isNotice
     ? `Notice: fields changed (${subject})`
-    : `${over ? 'Resolved' : 'Sluice'}: ${INCIDENT_TITLES[kind]} (${subject})`;
+    : `${over ? 'Resolved' : 'Sluice'}: ${INCIDENT_WORDS[kind].title} (${subject})`;
   const fields = [
     ['state', isNotice ? 'notice' : over ? 'over' : 'open'],
     ['kind', kind],
@@ -206,7 +207,7 @@ async function findTroubles(
 }
 
 function staleness(
-  { resource, ageSeconds, overdueSeconds, isOutdated }: Freshness,
+  { resource, ageSeconds, overdueSeconds, isOutdated }: ResourceFreshness,
   freshnessLimitMs: number,
   explained: ReadonlySet<string | null>,
 ): Trouble | null {
@@ -246,7 +247,4 @@ function troubleOfRun(run: LastRun, open: readonly Incident[]): Trouble | null {
   return run.othersSince ? null : { kind, resource: null, message, next };
 }
 
-function minutes(seconds: number): string {
-  const count = Math.max(Math.round((seconds * 1000) / MINUTE), 1);
-  return `${count} minute${count === 1 ? '' : 's'}`;
-}
+const minutes = (seconds: number): string => plural(Math.max(Math.round((seconds * SECOND) / MINUTE), 1), 'minute');

@@ -6,7 +6,7 @@ import { listDeliveries } from '../../warehouse/ledgers/deliveries.ts';
 import { freshness } from '../../warehouse/ledgers/incidents.ts';
 import { runMeasures } from '../../warehouse/reports/activity.ts';
 import { sharedRun } from '../shared-run.ts';
-import { INCIDENT_TITLES } from '../status/condition.ts';
+import { INCIDENT_KINDS } from '../status/incident-words.ts';
 import { readDelays } from '../status/resource-delays.ts';
 import { mapSources, type RowCounts, type ServedSource } from '../status/served-source.ts';
 import { readStates, type SourceState, sumOf, withProgress } from '../status/source-state.ts';
@@ -91,7 +91,7 @@ export const METRICS = {
 } as const satisfies Record<string, readonly [help: string, ...labels: string[]]>;
 
 /** The metrics that are read from Postgres. */
-type GaugeName = Exclude<keyof typeof METRICS, 'sluice_webhooks_received_total'>;
+type GaugeName = Exclude<keyof typeof METRICS, `${string}_total`>;
 
 export function createMetrics(database: Database, sources: readonly ServedSource[], rowCounts: RowCounts) {
   const registry = new Registry();
@@ -202,6 +202,6 @@ function measureWork(
     add('sluice_deliveries_behind', { receiver }, behind);
     add('sluice_deliveries_failing', { receiver }, attempts);
   }
-  for (const kind of Object.keys(INCIDENT_TITLES))
+  for (const kind of INCIDENT_KINDS)
     add('sluice_incidents_open', { kind }, incidents.filter(each => each.kind === kind).length);
 }

@@ -4,7 +4,7 @@ import { Agent, request } from 'undici';
 import { withAnySignal } from '../../any-signal.ts';
 import { SECOND, stopped } from '../../clock.ts';
 import { codeOf } from '../../errors.ts';
-import { isReceiverUrl } from '../../receivers.ts';
+import { isSecureUrl } from '../../loopback.ts';
 import { VERSION } from '../../version.ts';
 import { isPrivateAddress, publicLookup } from './private-address.ts';
 
@@ -67,7 +67,7 @@ export async function post(
 
 /** An IP address is connected to without being looked up. */
 function whyRefused(url: string, allowPrivate: boolean): string | null {
-  if (!isReceiverUrl(url, allowPrivate)) return 'its address is not an https:// URL without user and password';
+  if (!isSecureUrl(url, allowPrivate)) return 'its address is not an https:// URL without user and password';
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   return !allowPrivate && isIP(host) !== 0 && isPrivateAddress(host) ? `${host} lies in a private network` : null;
 }

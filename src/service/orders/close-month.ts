@@ -1,4 +1,4 @@
-import { type Job, slicingOf } from '../../engine/job.ts';
+import { slicingOf } from '../../engine/job.ts';
 import { declareTable } from '../../engine/records/declare-table.ts';
 import { dayIn, monthRange } from '../../engine/slices/date-windows.ts';
 import { codeOf, SluiceError } from '../../errors.ts';
@@ -10,13 +10,9 @@ import { type DatedList, readSeals, type Seal, sealMonth } from '../../warehouse
 import { tableIn } from '../../warehouse/rows/tables.ts';
 import { lockLists } from '../../warehouse/rows/undo-runs.ts';
 import { listed, plural } from '../format.ts';
+import type { ServedSource } from '../status/served-source.ts';
 
-interface ClosingSource {
-  readonly name: string;
-  readonly schema: string;
-  readonly timeZone: string;
-  readonly jobs: ReadonlyMap<string, Job>;
-}
+type ClosingSource = Pick<ServedSource, 'name' | 'schema' | 'timeZone' | 'jobs'>;
 
 /** `isNew`: it was closed by this. */
 export type ClosedMonth = Seal & { readonly isNew: boolean };

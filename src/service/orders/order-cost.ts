@@ -5,8 +5,12 @@ import { pageSize, partition } from '../../engine/coverage/list.ts';
 import { openResource } from '../../engine/resource.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
+import { databaseNow } from '../../warehouse/database/now.ts';
+import { findReader } from '../../warehouse/database/source-lock.ts';
+import { type ListedOrder, openOrders } from '../../warehouse/ledgers/orders.ts';
+import { type OrderProgress, orderProgress } from '../../warehouse/reports/order-progress.ts';
 import { count, plural } from '../format.ts';
+import { shownOrderState } from '../status/source-state.ts';
 import type { Range } from './order-requests.ts';
 
 /** What reading a range of a resource again would cost, from the bookkeeping alone. */
@@ -73,6 +77,29 @@ export function estimateRemaining(progress: OrderProgress, pace: Pace, now: numb
   const { requestsLeft: requests, neverRead, slices } = progress;
   const isKnown = neverRead === 0 && slices > 0;
   return { requests, finishesAt: isKnown ? finishTime(requests * openOrders, pace, now) : null };
+}
+
+/**
+ * Each with its progress, its state as people should see it, and what is left of it, null while it is paused and once it has ended. `pace`: that of
+ * the source, which open orders share.
+ */
+export async function describeOrders<O extends ListedOrder>(
+  database: Database,
+  { source, pace }: { readonly source: string; readonly pace: Pace },
+  orders: readonly O[],
+) {
+  const { kysely } = database;
+  const sharing = (await openOrders(kysely, source)).filter(({ state }) => state !== 'paused').length;
+  const isRead = (await findReader(database, source)) !== null;
+  const now = await databaseNow(database);
+  const described = [];
+  for (const order of orders) {
+    const progress = await orderProgress(kysely, order.id);
+    const isIdle = order.state === 'paused' || order.endedAt !== null;
+    const left = isIdle ? null : estimateRemaining(progress, pace, now, sharing);
+    described.push({ ...order, state: shownOrderState(order.state, { isRead }), progress, left });
+  }
+  return described;
 }
 
 export function remainingText({ requests, finishesAt }: RemainingWork, at: (value: number) => string): string {

@@ -1,16 +1,23 @@
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { adoptOrder, createOrder, type Order, type OrderState, setOrderState } from '../../warehouse/ledgers/orders.ts';
+import {
+  adoptOrder,
+  createOrder,
+  type Order,
+  type OrderedWork,
+  type OrderState,
+  setOrderState,
+} from '../../warehouse/ledgers/orders.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 
 /** An order for one resource, as a command asks for it. */
-export type OrderRequest = Omit<Parameters<typeof createOrder>[1], 'source'>;
+export type OrderRequest = Omit<OrderedWork, 'source'>;
 
 /** Creates the order, or adopts an equal open one. Kind `usage` if that one is paused: only `backfill resume` continues it. */
 export async function placeOrder(database: Database, source: string, request: OrderRequest): Promise<Order> {
   const { resource, kind } = request;
-  const order = { source, dateFrom: null, dateTo: null, repair: false, acceptDeletes: 0, ...request };
+  const order = { source, ...request };
   const open = await adoptOrder(database.kysely, order);
   if (open?.state === 'paused') {
     throw new SluiceError('usage', `An equal ${kind} of ${resource} exists and is paused (order ${open.id}).`, {

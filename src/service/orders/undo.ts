@@ -22,6 +22,7 @@ import {
 } from '../../warehouse/rows/undo-runs.ts';
 import { listed } from '../format.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
+import type { ServedSource } from '../status/served-source.ts';
 
 /** What undoing runs did to a list, or would do. */
 export interface UndoneList extends Omit<Undone, 'keysDeleted'> {
@@ -32,11 +33,7 @@ export interface UndoneList extends Omit<Undone, 'keysDeleted'> {
   readonly due: number;
 }
 
-interface UndoSource {
-  readonly name: string;
-  readonly schema: string;
-  readonly jobs: ReadonlyMap<string, Job>;
-}
+type UndoSource = Pick<ServedSource, 'name' | 'schema' | 'jobs'>;
 
 /**
  * Restores what the runs replaced or deleted, in one transaction and without a request. What has changed since stays as it is. Kind `usage` for a

@@ -17,7 +17,7 @@ import { listMissing, type MissingRow } from '../../warehouse/rows/missing-rows.
 import { readQuarantined } from '../../warehouse/rows/quarantine.ts';
 import { windowsOf } from '../../warehouse/rows/row-windows.ts';
 import { storedKey } from '../../warehouse/rows/tables.ts';
-import { durationText, plural, wordsOfSlice } from '../format.ts';
+import { durationText, plural, valueText, wordsOfSlice } from '../format.ts';
 
 /** All that is known of one record. */
 export type RecordStory = Awaited<ReturnType<typeof readStory>>;
@@ -183,12 +183,6 @@ const OURS = new Set(['_synced_at', '_read_at', '_hash', '_key']);
 export function changedFields(before: StoredValues, after: StoredValues) {
   const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...fields]
-    .filter(field => !OURS.has(field) && valueText(before[field]) !== valueText(after[field]))
+    .filter(field => !OURS.has(field) && valueText(before[field], '') !== valueText(after[field], ''))
     .map(field => ({ field, before: before[field] ?? null, after: after[field] ?? null }));
-}
-
-/** A value as people read it: text as it is, objects as JSON, nothing as an empty text. */
-export function valueText(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

@@ -1,4 +1,5 @@
 import { createTask, validate } from 'node-cron';
+import { runBeside } from '../../any-signal.ts';
 import { type Clock, DAY, HOUR, MINUTE } from '../../clock.ts';
 import { explain, SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
@@ -37,13 +38,12 @@ export async function startSchedule(options: ScheduleOptions): Promise<{ stop():
     lookedAt: null,
   }));
   await lookFor(options, entries);
-  const stopping = new AbortController();
   let failing = false;
-  const look = async () => {
+  const stop = runBeside(async over => {
     for (;;) {
       const now = await databaseNow(database).catch(() => 0);
-      await clock.sleep(MINUTE - (now % MINUTE), stopping.signal).catch(() => undefined);
-      if (stopping.signal.aborted) return;
+      await clock.sleep(MINUTE - (now % MINUTE), over).catch(() => undefined);
+      if (over.aborted) return;
       try {
         await lookFor(options, entries);
         failing = false;
@@ -53,14 +53,8 @@ export async function startSchedule(options: ScheduleOptions): Promise<{ stop():
         failing = true;
       }
     }
-  };
-  const looking = look();
-  return {
-    async stop() {
-      stopping.abort();
-      await looking;
-    },
-  };
+  });
+  return { stop };
 }
 
 interface Entry extends Planned {

@@ -1,6 +1,7 @@
 import { MINUTE, stampMs } from '../../clock.ts';
 import type { Incident } from '../../warehouse/ledgers/incidents.ts';
 import { durationText, listed, moment, plural, shortDuration } from '../format.ts';
+import { INCIDENT_WORDS } from './incident-words.ts';
 import type { FullState, ResourceState, SourceState } from './source-state.ts';
 
 /** A condition as people see it: a shape, which has a colour, and a word. */
@@ -25,11 +26,7 @@ const RULES = {
     holds: ({ unreadable }) => unreadable !== null,
     say: (first, found) => `The state of ${withOthers(first, found)} cannot be read`,
   },
-  trouble: {
-    icon: 'bad',
-    holds: ({ incidents }) => incidents.length > 0,
-    say: troubleText,
-  },
+  trouble: { icon: 'bad', holds: ({ incidents }) => incidents.length > 0, say: troubleText },
   waiting: {
     icon: 'wait',
     holds: ({ runs }) => runs.some(run => run.state === 'waiting'),
@@ -47,11 +44,7 @@ const RULES = {
     holds: ({ upToDateAt }) => upToDateAt === null,
     say: (first, found) => `${withOthers(first, found)}: no scheduled sync has been completed yet`,
   },
-  'order running': {
-    icon: 'busy',
-    holds: ({ orders }) => orders.some(order => order.state === 'running'),
-    say: null,
-  },
+  'order running': { icon: 'busy', holds: ({ orders }) => orders.some(order => order.state === 'running'), say: null },
   'up to date': { icon: 'ok', holds: () => true, say: null },
 } as const satisfies Record<string, Rule>;
 
@@ -106,36 +99,17 @@ function withOthers({ name }: SourceState, found: readonly SourceState[]): strin
 }
 
 function troubleText({ name, incidents: [incident] }: SourceState, found: readonly SourceState[], at: number): string {
-  const what = incident ? incidentText(name, incident, at) : name;
+  const what = incident ? incidentText(incident, at) : name;
   return found.length === 1 ? what : `${what}; ${plural(found.length - 1, 'other source')} in trouble`;
 }
 
 /** What is wrong, and since when: what lasts is more pressing. */
-function incidentText(source: string, { resource, kind, openedAt }: Incident, at: number): string {
+function incidentText(incident: Incident, at: number): string {
+  const { source, resource, kind, openedAt } = incident;
   const lastsMs = at - stampMs(openedAt);
   const lasting = lastsMs < MINUTE ? '' : ` for ${shortDuration(lastsMs)}`;
   const subject = resource === null ? source : `${resource} of ${source}`;
-  switch (kind) {
-    case 'unavailable':
-      if (resource !== null) return `${subject}: no answer${lasting}`;
-      return lasting === '' ? `${subject} does not answer` : `${subject} has not answered${lasting}`;
-    case 'unauthorized':
-      return `${subject}: the API key is rejected${lasting}`;
-    case 'outdated':
-      return `${subject}: not read as scheduled${lasting}`;
-    case 'fuse':
-      return `${subject}: more would be lost than a day allows`;
-    case 'rewrite':
-      return `${subject}: many values were replaced${lasting}`;
-    case 'restored':
-      return `${subject} shows an earlier state${lasting}`;
-    case 'restated':
-      return `${subject}: rows of a closed month changed`;
-    case 'undelivered':
-      return `${source}: changes are not delivered to ${resource}${lasting}`;
-    case 'failed':
-      return `${subject}: the last run failed`;
-  }
+  return INCIDENT_WORDS[kind].say(subject, lasting, incident);
 }
 
 function waitText({ runs }: SourceState, at: number): string {
@@ -190,16 +164,3 @@ export function proofText<T>(
   // How far a list is proven whose end is not.
   return end.verdict === 'cut' ? `cut at ${plural(end.rows, 'row')}` : `${plural(end.rows, 'row')}, end unproven`;
 }
-
-/** What people read for each kind of incident. */
-export const INCIDENT_TITLES: Readonly<Record<Incident['kind'], string>> = {
-  failed: 'run failed',
-  fuse: 'loss limit reached',
-  rewrite: 'many values replaced',
-  restored: 'source shows an earlier state',
-  restated: 'closed month changed',
-  undelivered: 'changes are not delivered',
-  unauthorized: 'API key rejected',
-  unavailable: 'source unavailable',
-  outdated: 'data is stale',
-};

@@ -11,39 +11,46 @@ const COUNTS: Readonly<Record<string, string>> = {
   unfiltered: 'its count ignores filters and is not used for them',
 };
 
+type Observed = Traits & SourceTraits;
+
+const among =
+  <V extends string>(words: Readonly<Record<V, string>>) =>
+  (value: V): string | undefined =>
+    words[value];
+
 /** The words for a value of each trait, in the order in which a sentence lists them. */
-const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits & SourceTraits)[Name]> } = {
-  order: {
+const WORDS: { readonly [Name in keyof Observed]: (value: Observed[Name]) => string | undefined } = {
+  order: among({
     'id-desc': 'newest id first',
     'id-asc': 'oldest id first',
     'updated-desc': 'last updated first',
     none: 'no reliable order',
-  },
-  paging: { ignored: 'one response without pages', 'until empty': 'pages without a count' },
-  'one answer': {
+  }),
+  paging: among({ ignored: 'one response without pages', 'until empty': 'pages without a count' }),
+  'one answer': among({
     cut: 'one response does not hold the whole list',
     complete: 'one response holds the whole list',
-  },
-  edits: { 'in place': 'edited rows keep their position' },
+  }),
+  edits: among({ 'in place': 'edited rows keep their position' }),
   'not ordered by': value => `not ordered by ${value.split(',').join(', ')}`,
   // What follows from it is told by `filter`.
   'lacked by value': () => '',
   'page size': value => `page size ${value}`,
   'most accepted': value => `refuses to be asked for more than ${value} rows a page`,
   'goes beyond': value => `has returned more than ${value} rows in one response`,
-  'more than asked': { yes: 'may return more rows than requested' },
-  limit: { ignored: 'ignores the requested page size', honoured: 'returns as many rows as requested' },
-  ids: { no: 'rows have no id', yes: 'every row has an id' },
-  dates: { no: 'rows do not include their date' },
-  undated: { yes: 'some rows have no date' },
-  'left out': { yes: 'some questions leave out rows that others show, such as drafts' },
-  'date filter': { ignored: 'ignores the date filter' },
-  'date bounds': { both: 'filters by date only with both dates' },
-  'date from': { inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' },
-  'date to': { inclusive: 'the end date is inclusive', 'in doubt': 'the end date may not be inclusive' },
+  'more than asked': among({ yes: 'may return more rows than requested' }),
+  limit: among({ ignored: 'ignores the requested page size', honoured: 'returns as many rows as requested' }),
+  ids: among({ no: 'rows have no id', yes: 'every row has an id' }),
+  dates: among({ no: 'rows do not include their date' }),
+  undated: among({ yes: 'some rows have no date' }),
+  'left out': among({ yes: 'some questions leave out rows that others show, such as drafts' }),
+  'date filter': among({ ignored: 'ignores the date filter' }),
+  'date bounds': among({ both: 'filters by date only with both dates' }),
+  'date from': among({ inclusive: 'the start date is inclusive', 'in doubt': 'the start date may not be inclusive' }),
+  'date to': among({ inclusive: 'the end date is inclusive', 'in doubt': 'the end date may not be inclusive' }),
   counts: value =>
     COUNTS[value] ?? `its count disagreed with its rows ${value.startsWith('doubted twice') ? 'twice' : 'once'}`,
-  address: { 'no 404': 'the address of a row does not tell whether it was deleted' },
+  address: among({ 'no 404': 'the address of a row does not tell whether it was deleted' }),
   'address answered': value =>
     value === 'in doubt'
       ? 'the address of a row that was shown again had denied it'
@@ -56,11 +63,11 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
     parseDrift(value).unknown.size < MOST_NAMES
       ? ''
       : `rows have at least ${MOST_NAMES} unknown fields; further ones are not reported`,
-  'control totals': {
+  'control totals': among({
     agree: 'the monthly report agrees with the rows',
     'other rules': 'the monthly report follows other rules and is not used',
     absent: 'no monthly report',
-  },
+  }),
   end: value => endWords(JSON.parse(value) as ListEnd),
   'requests at once': value =>
     value === 'as set'
@@ -73,16 +80,6 @@ const WORDS: { readonly [Name in keyof (Traits & SourceTraits)]: WordsOf<(Traits
       : `allows ${limit} requests in ${seconds} seconds or less; to use all of them: SOURCE_RATE_LIMIT=${limit} SOURCE_RATE_WINDOW_SECONDS=${seconds}`;
   },
 };
-
-type WordsOf<Value extends string> = string extends Value
-  ? (value: string) => string
-  : `${number}` extends Value
-    ? (value: string) => string
-    : `${number} in ${number} s` extends Value
-      ? (value: string) => string
-      : `doubted once: ${string}` extends Value
-        ? (value: string) => string
-        : { readonly [V in Value]: string };
 
 /**
  * What a source was observed to do, in plain words: one sentence for each list. A trait or value without words is shown as stored, so
@@ -118,9 +115,6 @@ function describeTrait({ trait, value }: Trait): string {
   }
   // Of use to the planner only.
   if (trait.startsWith('days shown ')) return '';
-  const words = (WORDS as Readonly<Record<string, Readonly<Record<string, string>> | ((value: string) => string)>>)[
-    trait
-  ];
-  const known = typeof words === 'function' ? words(value) : words?.[value];
-  return known ?? `${trait}: ${value}`;
+  const words = (WORDS as Readonly<Record<string, (value: string) => string | undefined>>)[trait];
+  return words?.(value) ?? `${trait}: ${value}`;
 }

@@ -222,5 +222,5 @@ export function shownRunState(state: RunState, { isRead, isServed }: Presence): 
 }
 
 /** An open order that nobody reads waits for the next process. */
-export const shownOrderState = (state: OrderState, { isRead }: Presence): OrderState =>
+export const shownOrderState = (state: OrderState, { isRead }: Pick<Presence, 'isRead'>): OrderState =>
   state === 'running' && !isRead ? 'waiting' : state;

@@ -18,12 +18,7 @@ export const endpoints = {
     body: createBodies.customers,
     changes: customerChanges,
   },
-  invoices: {
-    path: '/api/v2/invoices',
-    row: rows.invoiceRow,
-    filters: invoiceFilters,
-    body: createBodies.invoices,
-  },
+  invoices: { path: '/api/v2/invoices', row: rows.invoiceRow, filters: invoiceFilters, body: createBodies.invoices },
   transactions: {
     path: '/api/v2/transactions',
     row: rows.transactionRow,

@@ -49,13 +49,7 @@ export const createBodies = {
     zip: text.optional(),
     country: text.optional(),
   }),
-  invoices: z.strictObject({
-    customer_id: id,
-    date,
-    due_date: date.optional(),
-    items,
-    notes: text.optional(),
-  }),
+  invoices: z.strictObject({ customer_id: id, date, due_date: date.optional(), items, notes: text.optional() }),
   transactions: z.strictObject({
     type: z.enum(['Income', 'Expense'], orMissing('must be Income or Expense')),
     account_id: id,

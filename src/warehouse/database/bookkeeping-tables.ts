@@ -1,4 +1,4 @@
-import type { ColumnType, GeneratedAlways } from 'kysely';
+import type { ColumnType, GeneratedAlways, SelectType } from 'kysely';
 
 /** How the types of the bookkeeping arrive, and what may be written to them; see `TYPES` in pool.ts. */
 interface PostgresTypes {
@@ -355,6 +355,10 @@ type ColumnOf<D> = D extends `${infer Type} null`
     : D extends `${infer Type} identity`
       ? GeneratedAlways<Arrives<Type>>
       : ColumnType<Arrives<D>, Takes<D>, Takes<D>>;
+
+/** The words that a column declared as `text in a|b` may hold, in that order. */
+export const wordsOf = <D extends `text in ${string}`>(declared: D) =>
+  (declared.split(' ')[2] ?? '').split('|') as unknown as readonly SelectType<ColumnOf<D>>[];
 
 /** The same for the query builder. */
 export type SluiceTables = {

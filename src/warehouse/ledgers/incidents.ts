@@ -1,6 +1,7 @@
-import { type SqlBool, sql } from 'kysely';
+import { type Selectable, type SqlBool, sql } from 'kysely';
 import { NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import { anyOf } from '../database/arrays.ts';
+import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Database, Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
 import { daysAgo, NOW } from '../database/now.ts';
@@ -17,16 +18,7 @@ import { covering, notOffered } from './coverage.ts';
  * - `undelivered`: nothing is delivered any more to a receiver of changes, which is named in place of a resource.
  * - `outdated`: the last successful sync is too long ago.
  */
-export type IncidentKind =
-  | 'failed'
-  | 'fuse'
-  | 'rewrite'
-  | 'restored'
-  | 'restated'
-  | 'undelivered'
-  | 'unauthorized'
-  | 'unavailable'
-  | 'outdated';
+export type IncidentKind = Exclude<Selectable<SluiceTables['sluice.incidents']>['kind'], NoticeKind>;
 
 /** Something that is wrong now. */
 export interface Trouble {
@@ -102,7 +94,7 @@ export async function lastEndedRuns(db: Db, source: string, resources: readonly 
   return rows;
 }
 
-export interface Freshness {
+export interface ResourceFreshness {
   readonly resource: string;
   /** Since the start of the last successful sync; null before the first. */
   readonly ageSeconds: number | null;
@@ -116,8 +108,8 @@ export interface Freshness {
  * How fresh each resource is. A run without a request, e.g. one held up by the request limit, refreshes nothing, and a list of which a part
  * was never read is not fresh, however its runs ended. SQL: a lateral look-up.
  */
-export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<Freshness[]> {
-  const { rows } = await sql<Freshness>`
+export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<ResourceFreshness[]> {
+  const { rows } = await sql<ResourceFreshness>`
     select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
       exists (select from sluice.incidents where source = ${source} and resource = name and kind = 'outdated' and ended_at is null
         and opened_at > coalesce(good.ended_at, '-infinity')) as "isOutdated",

@@ -1,12 +1,14 @@
 import { type ExpressionBuilder, sql } from 'kysely';
 import { anyOf } from '../database/arrays.ts';
-import type { SluiceTables } from '../database/bookkeeping-tables.ts';
+import { BOOKKEEPING_TABLES, type SluiceTables, wordsOf } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { epochMs, NOW } from '../database/now.ts';
 import type { Place } from './sources.ts';
 
-export type OrderKind = 'sync' | 'backfill' | 'verify' | 'refresh';
-export type OrderState = 'waiting' | 'running' | 'paused' | 'done' | 'failed' | 'cancelled';
+export const ORDER_KINDS = wordsOf(BOOKKEEPING_TABLES['sluice.orders'].kind);
+export const ORDER_STATES = wordsOf(BOOKKEEPING_TABLES['sluice.orders'].state);
+export type OrderKind = (typeof ORDER_KINDS)[number];
+export type OrderState = (typeof ORDER_STATES)[number];
 
 /** A durable request for work by a person; the holder of the source's lock serves it. */
 export interface Order {
@@ -46,7 +48,7 @@ export const rests = sql<boolean>`(orders.state = 'waiting' and orders.reason is
 
 const OPEN = ['waiting', 'running', 'paused'] as const;
 
-const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
+const listedColumns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
   [
     'id',
     'source',
@@ -58,7 +60,6 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
     'whole',
     'state',
     'reason',
-    'report',
     'accept_losses as acceptLosses',
     'targets',
     sql<
@@ -74,26 +75,31 @@ const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
     epochMs('ended_at').as('endedAt'),
   ] as const;
 
-export async function createOrder(
-  db: Db,
-  order: Pick<Order, 'source' | 'resource' | 'kind'> &
-    Partial<Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'whole' | 'acceptDeletes' | 'acceptLosses' | 'targets'>>,
-): Promise<Order> {
-  const { source, resource, kind, dateFrom = null, dateTo = null, acceptDeletes = 0 } = order;
-  const { repair = false, whole = false, acceptLosses = [], targets = [] } = order;
+const columns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) => [...listedColumns(eb), 'report'] as const;
+
+/** What may be ordered; what is not named is as in `PLAIN`. */
+export type OrderedWork = Pick<Order, 'source' | 'resource' | 'kind'> & Partial<typeof PLAIN>;
+
+const PLAIN: Pick<Order, 'dateFrom' | 'dateTo' | 'repair' | 'whole' | 'acceptDeletes' | 'acceptLosses' | 'targets'> = {
+  ...{ dateFrom: null, dateTo: null, repair: false, whole: false },
+  ...{ acceptDeletes: 0, acceptLosses: [], targets: [] },
+};
+
+export async function createOrder(db: Db, work: OrderedWork): Promise<Order> {
+  const order = { ...PLAIN, ...work };
   return db
     .insertInto('sluice.orders')
     .values({
-      source,
-      resource,
-      kind,
-      date_from: dateFrom,
-      date_to: dateTo,
-      repair,
-      whole,
-      accept_deletes: acceptDeletes,
-      accept_losses: acceptLosses,
-      targets,
+      source: order.source,
+      resource: order.resource,
+      kind: order.kind,
+      date_from: order.dateFrom,
+      date_to: order.dateTo,
+      repair: order.repair,
+      whole: order.whole,
+      accept_deletes: order.acceptDeletes,
+      accept_losses: order.acceptLosses,
+      targets: order.targets,
       created_at: NOW,
     })
     .returning(columns)
@@ -111,30 +117,25 @@ export async function keepCount(db: Db, id: string, { rows, at }: NonNullable<Or
 }
 
 /** The open order for exactly this, if any: the same command repeated after an interruption continues it at once. */
-export async function adoptOrder(
-  db: Db,
-  order: Pick<Order, 'source' | 'resource' | 'kind' | 'dateFrom' | 'dateTo' | 'repair' | 'acceptDeletes'> &
-    Partial<Pick<Order, 'whole' | 'acceptLosses' | 'targets'>>,
-): Promise<Order | null> {
-  const { source, resource, kind, dateFrom, dateTo, repair, whole = false, acceptDeletes } = order;
-  const { acceptLosses = [], targets = [] } = order;
+export async function adoptOrder(db: Db, work: OrderedWork): Promise<Order | null> {
+  const order = { ...PLAIN, ...work };
   const adopted = await db
     .updateTable('sluice.orders')
-    .set({ accept_deletes: sql<string>`greatest(accept_deletes, deleted + ${acceptDeletes})`, reason: null })
+    .set({ accept_deletes: sql<string>`greatest(accept_deletes, deleted + ${order.acceptDeletes})`, reason: null })
     .where('id', '=', eb =>
       eb
         .selectFrom('sluice.orders')
         .select(({ fn }) => fn.min('id').as('id'))
-        .where('source', '=', source)
-        .where('resource', '=', resource)
-        .where('kind', '=', kind)
+        .where('source', '=', order.source)
+        .where('resource', '=', order.resource)
+        .where('kind', '=', order.kind)
         .where('state', 'in', OPEN)
-        .where('repair', '=', repair)
-        .where('whole', '=', whole)
-        .where('accept_losses', '=', sql<string[]>`cast(${acceptLosses} as text[])`)
-        .where('targets', '=', sql<string[]>`cast(${targets} as text[])`)
-        .where('date_from', 'is not distinct from', dateFrom)
-        .where('date_to', 'is not distinct from', dateTo),
+        .where('repair', '=', order.repair)
+        .where('whole', '=', order.whole)
+        .where('accept_losses', '=', sql<string[]>`cast(${order.acceptLosses} as text[])`)
+        .where('targets', '=', sql<string[]>`cast(${order.targets} as text[])`)
+        .where('date_from', 'is not distinct from', order.dateFrom)
+        .where('date_to', 'is not distinct from', order.dateTo),
     )
     .returning(columns)
     .executeTakeFirst();
@@ -189,13 +190,21 @@ export async function lastWholeSyncs(db: Db, source: string): Promise<ReadonlyMa
 export const hasSettled = ({ state, reason }: Order): boolean =>
   state !== 'running' && (state !== 'waiting' || reason !== null);
 
-/** Newest first. */
-export function listOrders(db: Db, source: string, kind: OrderKind, most: number): Promise<Order[]> {
+/** An order as a list has it: without what a verification found, which may be long. */
+export type ListedOrder = Omit<Order, 'report'>;
+
+/** Newest first. `hasEnded`: only those that have. */
+export function listOrders(
+  db: Db,
+  { sources, kind, hasEnded = false }: { sources: readonly string[]; kind?: OrderKind; hasEnded?: boolean },
+  most: number,
+): Promise<ListedOrder[]> {
   return db
     .selectFrom('sluice.orders')
-    .select(columns)
-    .where('source', '=', source)
-    .where('kind', '=', kind)
+    .select(listedColumns)
+    .where('source', '=', anyOf(sources))
+    .$if(kind !== undefined, query => query.where('kind', '=', kind as OrderKind))
+    .$if(hasEnded, query => query.where('ended_at', 'is not', null))
     .orderBy('id', 'desc')
     .limit(most)
     .execute();

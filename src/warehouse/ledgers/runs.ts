@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { anyOf } from '../database/arrays.ts';
-import type { SluiceTables } from '../database/bookkeeping-tables.ts';
+import { BOOKKEEPING_TABLES, type SluiceTables, wordsOf } from '../database/bookkeeping-tables.ts';
 import type { Db } from '../database/database.ts';
 import { fromNow, NOW } from '../database/now.ts';
 import type { Place } from './sources.ts';
@@ -21,7 +21,8 @@ export interface Counts {
   replaced: number;
 }
 
-export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'stopped';
+export const RUN_STATES = wordsOf(BOOKKEEPING_TABLES['sluice.runs'].state);
+export type RunState = (typeof RUN_STATES)[number];
 
 export interface Run extends Counts {
   readonly id: string;

@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { anyOf } from '../database/arrays.ts';
+import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Database, Db } from '../database/database.ts';
 import { epochMs, NOW } from '../database/now.ts';
 import type { Place } from '../ledgers/sources.ts';
@@ -10,7 +11,7 @@ import type { Place } from '../ledgers/sources.ts';
  * - `created`, `refused`: the source's answer, or what was found at the source since.
  * - `unknown`: no answer shows the outcome.
  */
-export type PushState = 'planned' | 'sent' | 'created' | 'refused' | 'unknown';
+export type PushState = Selectable<SluiceTables['sluice.push_items']>['state'];
 
 /** A record to create at a source, identified by its content: the same line in another file is the same item. */
 export interface PushItem {

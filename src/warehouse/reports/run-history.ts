@@ -78,31 +78,3 @@ export function requestsOfRun(db: Db, runId: string, most: number): Promise<Sent
     .limit(most)
     .execute();
 }
-
-/** Ended orders, newest first. */
-export function listEndedOrders(db: Db, sources: readonly string[], most: number) {
-  return db
-    .selectFrom('sluice.orders')
-    .select([
-      'id',
-      'source',
-      'resource',
-      'kind',
-      'repair',
-      'date_from as dateFrom',
-      'date_to as dateTo',
-      'targets',
-      'state',
-      'reason',
-      sql<number>`requests::float8`.as('requests'),
-      epochMs<number>('created_at').as('createdAt'),
-      epochMs('ended_at').as('endedAt'),
-    ])
-    .where('source', 'in', sources.length === 0 ? [''] : sources)
-    .where('ended_at', 'is not', null)
-    .orderBy('id', 'desc')
-    .limit(most)
-    .execute();
-}
-
-export type ListedOrder = Awaited<ReturnType<typeof listEndedOrders>>[number];

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { composeAlert } from '../../../src/service/incidents/incident-monitor.ts';
 import { METRICS } from '../../../src/service/metrics/metrics.ts';
-import { INCIDENT_TITLES } from '../../../src/service/status/condition.ts';
+import { INCIDENT_KINDS } from '../../../src/service/status/incident-words.ts';
 import { acquireSourceLock } from '../../../src/warehouse/database/source-lock.ts';
 import { beginDelivery } from '../../../src/warehouse/ledgers/deliveries.ts';
 import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
@@ -46,9 +46,9 @@ test('after a sync every metric is exported, labelled by source and resource, wi
         'sluice_slices{source="main",resource="customers",state="never_read"} 0',
         'sluice_incidents_open{source="main",kind="fuse"} 1',
         'sluice_measured_delay_seconds{source="main",resource="customers"} 90',
-        ...Object.keys(INCIDENT_TITLES)
-          .filter(kind => kind !== 'fuse')
-          .map(kind => `sluice_incidents_open{source="main",kind="${kind}"} 0`),
+        ...INCIDENT_KINDS.filter(kind => kind !== 'fuse').map(
+          kind => `sluice_incidents_open{source="main",kind="${kind}"} 0`,
+        ),
       ])
         expect(text.split('\n')).toContain(line);
       for (const resource of ['customers', 'invoices', 'transactions']) {

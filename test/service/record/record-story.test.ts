@@ -3,13 +3,8 @@ import customers from '../../../jobs/customers.ts';
 import invoices from '../../../jobs/invoices.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { stampMs } from '../../../src/clock.ts';
-import {
-  changedFields,
-  readStory,
-  recordVerdict,
-  valueText,
-  whyMissing,
-} from '../../../src/service/record/record-story.ts';
+import { valueText } from '../../../src/service/format.ts';
+import { changedFields, readStory, recordVerdict, whyMissing } from '../../../src/service/record/record-story.ts';
 import { databaseNow } from '../../../src/warehouse/database/now.ts';
 import { withDatabase } from '../../support/database.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
@@ -116,5 +111,5 @@ test('the fields in which two versions differ, without those of our own work', (
     { field: 'amount', before: '10.00', after: '10.50' },
     { field: '_extra', before: { a: 1 }, after: { a: 2 } },
   ]);
-  expect([null, undefined, 'x', 1, { a: 1 }].map(valueText)).toEqual(['', '', 'x', '1', '{"a":1}']);
+  expect([null, undefined, 'x', 1, { a: 1 }].map(each => valueText(each, ''))).toEqual(['', '', 'x', '1', '{"a":1}']);
 });

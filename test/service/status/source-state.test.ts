@@ -5,8 +5,8 @@ test('a run is shown as running only while a process reads its source', () => {
   expect(shownRunState('running', { isRead: true, isServed: false })).toBe('running');
   expect(shownRunState('running', { isRead: false, isServed: false })).toBe('stopped');
   expect(shownRunState('running', { isRead: false, isServed: true })).toBe('stopped');
-  expect(shownOrderState('running', { isRead: true, isServed: false })).toBe('running');
-  expect(shownOrderState('running', { isRead: false, isServed: true })).toBe('waiting');
+  expect(shownOrderState('running', { isRead: true })).toBe('running');
+  expect(shownOrderState('running', { isRead: false })).toBe('waiting');
 });
 
 test('a run that waits for the request limit is shown as waiting only while somebody will continue it', () => {
