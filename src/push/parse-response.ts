@@ -84,10 +84,13 @@ function parseEntry(result: object): EntryResult {
   const { success, errors, error, data } = result as Readonly<Record<string, unknown>>;
   const reported = [errors, error].find(holdsError);
   // Null says too little to repeat the entry; it is looked up.
-  if ((success !== null && deniesSuccess(success)) || reported !== undefined)
-    return { kind: 'refused', message: errorText(reported) };
+  const says = success === null || success === undefined ? null : !deniesSuccess(success);
+  if (says === false) return { kind: 'refused', message: errorText(reported) };
   const sourceId = idOf(result) ?? (isObject(data) ? idOf(data) : null);
-  return (success !== null && success !== undefined) || sourceId !== null ? createdAs(sourceId) : UNKNOWN;
+  const seemsCreated = says === true || sourceId !== null;
+  // What seems to be created in spite of an error is looked up, too: sent once more, it may be there twice.
+  if (reported !== undefined) return seemsCreated ? UNKNOWN : { kind: 'refused', message: errorText(reported) };
+  return seemsCreated ? createdAs(sourceId) : UNKNOWN;
 }
 
 /** The entries that a refused batch names in its field messages, such as `customers.3.email` or `customers[3].email`, by index. */

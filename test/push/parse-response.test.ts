@@ -48,6 +48,16 @@ test.each([
   ['nothing but empty errors', { data: [{ errors: { email: null } }, { error: 'none' }] }, ['?', '?']],
   ['errors in a list', { data: [{ id: 4 }, { errors: ['taken', 'too long'] }] }, ['4', 'taken; too long']],
   ['an error beside empty errors', { data: [{ id: 4 }, { errors: {}, error: 'taken' }] }, ['4', 'taken']],
+  [
+    'an error beside what seems to be created',
+    {
+      data: [
+        { id: 4, error: 'cut' },
+        { success: true, error: 'cut' },
+      ],
+    },
+    ['?', '?'],
+  ],
   ['fewer results than entries', { data: [{ id: 4 }] }, ['?', '?']],
   ['two lists', { data: { created: [{ id: 4 }, { id: 5 }], failed: [] } }, ['?', '?']],
   ['a count', { data: { created: 2 } }, ['?', '?']],
