@@ -24,11 +24,12 @@ export function readFilter(resource: ListedResource, query: URLSearchParams, var
 
   const from = shape.dated && parameter('date_from');
   const to = shape.dated && parameter('date_to');
-  const rule = variants['date-filter'];
+  const rule: string = variants['date-filter'];
+  const shift = rule === 'later' ? 1 : rule === 'earlier' ? -1 : 0;
   if (rule === 'ignored' || (rule === 'pair-only' && !(from && to))) return filter;
   const day = (text: string) => dayOf(isFar(text) && variants['date-bounds'] === 'wrapped' ? '1970-01-01' : text);
-  if (from) filter.fromDay = day(from);
-  if (to) filter.toDay = day(to) - (variants['date-to'] === 'exclusive' ? 1 : 0);
+  if (from) filter.fromDay = day(from) + shift;
+  if (to) filter.toDay = day(to) + shift - (variants['date-to'] === 'exclusive' ? 1 : 0);
   if (to && variants['date-times'] === 'mixed' && variants['date-to'] === 'inclusive') filter.toMidnight = true;
   if ((from || to) && variants.drafts === 'hidden') filter.withoutDrafts = true;
   if (from || to) limitSpan(filter, variants['date-span']);

@@ -75,9 +75,10 @@ export const variantPoints = {
     'inclusive',
   ),
   'date-filter': point(
-    'The effect of date_from and date_to.',
+    'The effect of date_from and date_to. `later` or `earlier`: of another time zone, they select the days after or before those that rows show.',
     { honoured: 'they filter', ignored: 'none', 'pair-only': 'they filter only when both are given' },
     'honoured',
+    /^(later|earlier)$/,
   ),
   'date-times': point(
     'Whether the source keeps a time of day with each date, which its rows do not show.',

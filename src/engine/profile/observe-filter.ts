@@ -1,4 +1,4 @@
-import type { Day } from '../slices/date-windows.ts';
+import { addDays, type Day } from '../slices/date-windows.ts';
 import type { Observation } from './observation.ts';
 import type { SourceProfile } from './source-profile.ts';
 
@@ -18,6 +18,9 @@ export function observeValueFilter(field: string, value: string, rows: Rows): Ob
   return others > 0 ? [{ trait: `filter ${field}`, value: 'ignored', evidence }] : [];
 }
 
+/** A filter of another time zone selects days that begin hours before or after those which rows show. Windows are asked for with as much more. */
+const MOST_SHIFT = 1;
+
 /** A date filter is trusted only while every returned row lies within it; rows on its first and last day show that it includes them. */
 export function observeDateFilter(profile: SourceProfile, asked: AskedDays, rows: Rows): Observation[] {
   if (profile.hidesDates) return [];
@@ -25,7 +28,9 @@ export function observeDateFilter(profile: SourceProfile, asked: AskedDays, rows
   if (rows.length > 0 && rows.every(row => row.values[field] === undefined))
     return [{ trait: 'dates', value: 'no', evidence: `rows come without the field "${field}"` }];
   const days = rows.map(row => row.values[field]).filter((day): day is string => typeof day === 'string');
-  const outside = days.filter(day => (from !== null && day < from) || (to !== null && day > to)).length;
+  const outside = days.filter(
+    day => (from !== null && day < addDays(from, -MOST_SHIFT)) || (to !== null && day > addDays(to, MOST_SHIFT)),
+  ).length;
   if (outside > 0) {
     const evidence = `asked for ${daysText(asked)}, got ${outside} rows outside`;
     if (isHalfOpen(asked)) return [needsBothDates(evidence)];

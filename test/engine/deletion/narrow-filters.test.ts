@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { MINUTE } from '../../../src/clock.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
@@ -96,3 +97,32 @@ test('all invoices of a customer that are deleted at once are confirmed by its e
     expect(traits).toEqual([]);
   });
 });
+
+test.each(['later', 'earlier'])(
+  'windows are used although the filter is of another time zone and selects days that are one %s',
+  async shift => {
+    await withDatabase(async database => {
+      const size = { customers: 20, invoices: 200, transactions: 200 };
+      const sandbox = await openSandbox({
+        size,
+        rateLimit: 0,
+        variants: parseVariants(`date-filter=${shift},order=shuffled`),
+      });
+      const resources = ['invoices', 'transactions'] as const;
+      const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 10, resources });
+      for (let turn = 0; turn < 3; turn++) {
+        const orders = await serveOrders(engine, 'sync');
+        expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done']);
+        expect(await differences(database, sandbox, 5, resources)).toEqual([]);
+        for (let times = 0; times < 5; times++)
+          for (const kind of ['invoice-edited', 'invoice-moved', 'invoice-new', 'transaction-new'] as const)
+            sandbox.change(kind);
+        for (const resource of resources)
+          sandbox.remove(resource, [...sandbox.rows(resource)][20 * turn]?.id as number);
+      }
+      expect((await database.query("select from sluice.traits where trait = 'date filter'")).rows).toEqual([]);
+      await engine.close();
+      await sandbox.close();
+    });
+  },
+);
