@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
-import { MINUTE } from '../../../src/clock.ts';
+import { DAY, MINUTE } from '../../../src/clock.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import { differences } from '../../support/compare.ts';
@@ -98,6 +98,13 @@ test('all invoices of a customer that are deleted at once are confirmed by its e
   });
 });
 
+/** The first two days of a month, and the last two. */
+function edgesOf(month: string): string[] {
+  const first = Date.parse(`${month}-01`);
+  const next = Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5)), 1);
+  return [first, first + DAY, next - DAY, next - 2 * DAY].map(day => new Date(day).toISOString().slice(0, 10));
+}
+
 test.each(['later', 'earlier'])(
   'windows are used although the filter is of another time zone and selects days that are one %s',
   async shift => {
@@ -109,7 +116,13 @@ test.each(['later', 'earlier'])(
         variants: parseVariants(`date-filter=${shift},order=shuffled`),
       });
       const resources = ['invoices', 'transactions'] as const;
-      const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 10, resources });
+      // All rows lie at the edges of windows.
+      for (const resource of resources)
+        for (const [index, { id, date }] of [...sandbox.rows(resource)].entries()) {
+          const month = String(date).slice(0, 7);
+          if (/^2\d{3}-\d\d$/.test(month)) sandbox.update(resource, id, { date: edgesOf(month)[index % 4] ?? null });
+        }
+      const engine = await openEngine(database, sandbox, { limit: 100_000, pageSize: 5, resources });
       for (let turn = 0; turn < 3; turn++) {
         const orders = await serveOrders(engine, 'sync');
         expect(orders.map(order => order.reason ?? order.state)).toEqual(['done', 'done']);
