@@ -18,7 +18,7 @@ import type { Edge, Observation } from '../../src/engine/profile/observation.ts'
 import { doubtfulEdges } from '../../src/engine/profile/observe-edges.ts';
 import { withObservation } from '../../src/engine/profile/source-profile.ts';
 import { type DateSlice, parseSlice, type Slice, sliceText } from '../../src/engine/slices/slice.ts';
-import type { MissingRow, SeenRow } from '../../src/warehouse/rows/missing-rows.ts';
+import type { MissingBefore, MissingRow } from '../../src/warehouse/rows/missing-rows.ts';
 import { requestsNoted, withoutRates } from './changed-rules.ts';
 import { entryOf, listOf, type RecordedConclusion, type RecordedEnd, type RecordedEntry } from './recorded.ts';
 
@@ -162,7 +162,7 @@ function changed(list: List, [removed, put]: readonly [readonly string[], readon
 }
 
 function replaySeen({ step, task, changed }: RecordedConclusion, list: List, slice: Slice, script: Script): Effect[] {
-  const found = script.take<SeenRow[]>('markSeen') ?? [];
+  const found = script.take<MissingBefore[]>('markSeen') ?? [];
   const seen = found.map(({ key, slice, since, readings = 1 }): SeenAgain => {
     const at = stampMs(step.readAt ?? since);
     return { key, slice, since: stampMs(since), readings, changed: changed.includes(key), at };

@@ -56,7 +56,7 @@ export function replayPlan(recorded: RecordedPlan): { was: unknown; is: unknown;
 
 export function shown(next: Next) {
   if (typeof next === 'string' || isPause(next)) return next;
-  const { slice, answers, gathered, counted } = next;
+  const { slice, answers, gathered, metered: counted } = next;
   return { slice: sliceText(slice), answers: Number.isFinite(answers) ? answers : 'inf', gathered, counted };
 }
 

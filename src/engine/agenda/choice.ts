@@ -7,7 +7,7 @@ import { type IdSlice, overlap, type Slice } from '../slices/slice.ts';
 
 /** What a task has done so far, as far as it decides what comes next. */
 export interface TaskProgress {
-  /** A sync reads everything again, as that costs at most half the hourly limit; null until that is decided, once for each. */
+  /** A sync reads everything again: it was told to, or can afford it (`isAffordable`); null until that is decided, once for each. */
   readonly readsAll: boolean | null;
   /** Requests it may still spend on reading again what was read before; for a tick, on the values that its job watches. */
   readonly allowance: number;
@@ -95,10 +95,10 @@ export interface Choice {
   /** Several slices of the partition in one go. */
   readonly gathered: boolean;
   /** Its requests count against the task's allowance. */
-  readonly counted: boolean;
+  readonly metered: boolean;
   /**
    * What it asks beside the slice: whether a missing row was deleted (`row`: its key, or what may show it elsewhere), whether a complete cover lacks rows, (`length`) whether the source
-   * shows more rows at once than it ever did, or (`all`) what the list shows from its newest end to the other.
+   * shows more rows at once than it ever did, (`all`) what the list shows from its newest end to the other, or (`count`) how many rows it has.
    */
   readonly asks?: { readonly row: string } | 'cover' | 'count' | 'length' | 'all';
   /** It was proven already, and is read as part of a cover that confirms what went missing before this moment (epoch ms). */
@@ -121,11 +121,11 @@ export type Next = Choice | Pause | 'blocked' | 'done';
 export const MOST_PAGES = 10;
 
 /** One slice by itself: a range of ids is read answer by answer, a whole list and a value to their end. */
-export const single = (slice: Slice, counted = false): Choice => ({
+export const single = (slice: Slice, metered = false): Choice => ({
   slice,
   answers: slice.by === 'id' ? 1 : slice.by === 'whole' || slice.by === 'value' ? Number.POSITIVE_INFINITY : MOST_PAGES,
   gathered: false,
-  counted,
+  metered,
 });
 
 /** Nothing that it may overlap is being read. */

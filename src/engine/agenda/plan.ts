@@ -60,7 +60,7 @@ export const targetsBeside = (list: List, wish: Pick<Wish, 'kind' | 'state'>): r
  */
 export function plan(facts: PlanFacts): Next {
   const next = planNow(facts);
-  if (isChoice(next) && (isMetered(facts) || isValueOfSlot(facts, next.slice))) return { ...next, counted: true };
+  if (isChoice(next) && (isMetered(facts) || isValueOfSlot(facts, next.slice))) return { ...next, metered: true };
   return next === 'done' ? (planPause(facts) ?? next) : next;
 }
 
@@ -132,12 +132,12 @@ function planPause(facts: PlanFacts): Pause | null {
 }
 
 /** The task may read everything, not only what its allowance pays for. */
-const readsAll = ({ wish: { kind, state } }: PlanFacts): boolean =>
+const mayReadAll = ({ wish: { kind, state } }: PlanFacts): boolean =>
   kind === 'verify' || kind === 'backfill' || kind === 'refresh' || (kind === 'sync' && state.readsAll === true);
 
 /** The task may read again what was read before, and so confirm what is missing. */
 const rereads = (facts: PlanFacts): boolean =>
-  !facts.wish.reportOnly && (readsAll(facts) || (facts.wish.kind === 'sync' && facts.wish.state.allowance > 0));
+  !facts.wish.reportOnly && (mayReadAll(facts) || (facts.wish.kind === 'sync' && facts.wish.state.allowance > 0));
 
 /** Its requests count against an allowance: hints, and a sync that reads only what is left of the limit and ends where it would have to wait. */
 const isMetered = ({ wish: { kind, state } }: PlanFacts): boolean =>
@@ -164,7 +164,7 @@ function planCount(facts: PlanFacts): Next | null {
   // A sync reads the newest end anyway, unless another task has since it was asked for.
   const newest = watched(list).find(({ slice }) => slice.by === 'newest');
   const isFirst = partition(list).every(({ provenAt }) => (provenAt ?? 0) < wish.since);
-  const isSkipped = isFirst && readsAll(facts) && list.total != null && (newest?.readAt ?? 0) >= wish.since;
+  const isSkipped = isFirst && mayReadAll(facts) && list.total != null && (newest?.readAt ?? 0) >= wish.since;
   if (wish.kind !== 'verify' && !(wish.kind === 'sync' && isSkipped)) return null;
   // What is being read now may still change the count.
   return list.reading.size > 0 ? 'blocked' : { ...single({ by: 'newest' }), answers: 1 };
@@ -176,7 +176,7 @@ function planWatched(facts: PlanFacts): Next | null {
   if (wish.kind !== 'sync' && wish.kind !== 'slot') return null;
   const parts = partition(list);
   const unread = parts.some(entry => entry.provenAt === null);
-  const all = readsAll(facts);
+  const all = mayReadAll(facts);
   const covered = all || (wish.kind === 'sync' && unread);
   // What is summed up by month has no behaviour to be learnt from its newest end either.
   const monthly = slicingOf(list.job, 'month') !== undefined;
@@ -250,7 +250,7 @@ function bestDue(facts: PlanFacts, due: readonly Entry[], lacking: readonly Lack
   if (!best) return null;
   const { slice, provenAt } = best;
   if (slice.by === 'id' && list.reading.size > 0) return 'blocked';
-  if (provenAt !== null && !readsAll(facts)) return single(slice, wish.kind === 'sync');
+  if (provenAt !== null && !mayReadAll(facts)) return single(slice, wish.kind === 'sync');
   if (slice.by === 'id') return chainIds(list, best as Entry & { slice: IdSlice }, urgent);
   if (slice.by !== 'date' || list.strategy.membership !== 'date') return single(slice);
   return orBlocked(list, gatherDates(list, best as Entry & { slice: DateSlice }, candidates, wish.state.done));

@@ -1,5 +1,5 @@
 import { stampMs } from '../../clock.ts';
-import type { MissingRow, SeenRow } from '../../warehouse/rows/missing-rows.ts';
+import type { MissingBefore, MissingRow } from '../../warehouse/rows/missing-rows.ts';
 import { coveredSince, type List } from '../coverage/list.ts';
 import {
   confirmationOf,
@@ -23,7 +23,7 @@ export type MayBe = (row: LackedRow) => Lack['unreadable'];
  */
 export function lackClaims(
   rows: readonly LackedRow[],
-  before: readonly SeenRow[],
+  before: readonly MissingBefore[],
   { slice, at, half, mayBe }: Pick<Lack, 'slice' | 'at' | 'half'> & { readonly mayBe: MayBe },
   value: string | null = null,
 ): RowClaims[] {
@@ -54,7 +54,7 @@ export function lackedByCover(list: List, missing: readonly MissingRow[]): numbe
   return missing.filter(isLacked).length;
 }
 
-const firstLack = ({ slice, since, unreadable, half }: SeenRow): Lack => ({
+const firstLack = ({ slice, since, unreadable, half }: MissingBefore): Lack => ({
   slice: parseSlice(slice),
   at: stampMs(since),
   half,

@@ -2,7 +2,7 @@ import { stampMs } from '../../clock.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
-import { markMissing, missingAmong, type SeenRow } from '../../warehouse/rows/missing-rows.ts';
+import { type MissingBefore, markMissing, missingAmong } from '../../warehouse/rows/missing-rows.ts';
 import { windowsOf } from '../../warehouse/rows/row-windows.ts';
 import { countBrought, valuesOf } from '../../warehouse/rows/stored-rows.ts';
 import { countsAfterCover, isBeforeCover } from '../coverage/hidden-rows.ts';
@@ -113,7 +113,7 @@ async function missingBefore(
     startedAt,
     half,
   }: Pick<FullReading, 'slice' | 'startedAt'> & { keys: readonly string[]; half: boolean },
-): Promise<readonly SeenRow[]> {
+): Promise<readonly MissingBefore[]> {
   const before = await missingAmong(tx, placeOf(resource), keys);
   const doubted =
     half && showsRelated(resource.strategy, slice) ? before.filter(row => row.half).map(({ key }) => key) : [];
@@ -147,7 +147,12 @@ async function daysOf(tx: Transaction, resource: Resource, keys: readonly string
 }
 
 /** Without a row that no slice was found to lack, the list of related rows proves nothing: it may show only a part of them, such as the latest. */
-const hiddenBy = ({ strategy }: Resource, slice: Slice, lacked: readonly string[], missing: readonly SeenRow[]) => {
+const hiddenBy = (
+  { strategy }: Resource,
+  slice: Slice,
+  lacked: readonly string[],
+  missing: readonly MissingBefore[],
+) => {
   if (!showsRelated(strategy, slice)) return [];
   const known = new Set(missing.map(({ key }) => key));
   return lacked.filter(key => !known.has(key));

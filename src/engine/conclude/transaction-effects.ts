@@ -11,7 +11,10 @@ import { type Slice, sliceText } from '../slices/slice.ts';
 import type { TaskEvent } from '../task/apply-event.ts';
 import type { Task } from '../task/task.ts';
 
-/** What one transaction changes of a resource. Memory is updated after the commit. */
+/**
+ * What one transaction changes of a resource. Memory is updated after the commit, but for `holdsMissing` and `quarantined`, where true is always safe
+ * and later steps of the transaction ask, and for what a report finds.
+ */
 export interface TransactionEffects {
   readonly resource: Resource;
   readonly log: Log;
@@ -42,8 +45,8 @@ export const beginEffects = (resource: Resource, log: Log): TransactionEffects =
   afterCommit: [],
 });
 
-/** The resource as this transaction has changed it so far. */
-export const resourceIn = ({ resource, entries }: TransactionEffects): Resource => ({ ...resource, entries });
+/** The resource with its coverage as this transaction has changed it so far; all else is as before it. */
+export const resourceIn = ({ resource, entries }: TransactionEffects): Readonly<Resource> => ({ ...resource, entries });
 
 export function countsOf(effects: TransactionEffects, task: Task): Counts {
   const counts = effects.counts.get(task) ?? noCounts();

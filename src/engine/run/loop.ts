@@ -219,9 +219,9 @@ async function workUntilIdle(
   }
 }
 
-function stateOf({ engine, tasks, running, agenda, begunAt, limit }: Loop, now: number, asks: boolean): State {
+function stateOf({ engine, tasks, running, agenda, begunAt, limit }: Loop, now: number, mayAsk: boolean): State {
   const [lists, granted] = [engine.resources, engine.granted()];
-  return { now, begunAt, rules: engine, lists, tasks, running: running.size, limit, granted, agenda, asks };
+  return { now, begunAt, rules: engine, lists, tasks, running: running.size, limit, granted, agenda, mayAsk };
 }
 
 /** The agenda asks for so long even while other sources wait, unless its pace makes it wait before. */

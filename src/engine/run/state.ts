@@ -24,7 +24,7 @@ export interface State {
   readonly granted: number;
   readonly agenda: Agenda | null;
   /** The agenda may ask. */
-  readonly asks: boolean;
+  readonly mayAsk: boolean;
 }
 
 interface Rules extends AgendaRules {

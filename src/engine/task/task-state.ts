@@ -4,7 +4,7 @@ import { NO_PROGRESS, type TaskProgress } from '../agenda/choice.ts';
 /** Readings of a slice that did not add up, after which a task gives it up. */
 export const MOST_TRIES = 3;
 
-/** Everything about a task that changes while it is served. Each event replaces it; see `applyEvent`. */
+/** What has happened to a task, as far as it decides what follows. Each event replaces it; see `applyEvent`. */
 export interface TaskState extends TaskProgress {
   /**
    * Whether the source offers the list. `unanswered`: it answered 404 before it answered for any other list; only they tell whether its

@@ -30,13 +30,13 @@ export interface MissingRow {
   readonly shownAt?: string | null;
 }
 
-/** A row that was missing until now: the first slice that lacked it, and since when. */
-export type SeenRow = Pick<MissingRow, 'key' | 'slice' | 'since' | 'readings' | 'unreadable' | 'half'>;
+/** A row that was missing before: the first slice that lacked it, and since when. */
+export type MissingBefore = Pick<MissingRow, 'key' | 'slice' | 'since' | 'readings' | 'unreadable' | 'half'>;
 
 const SEEN = ['key', 'slice', 'since', 'readings', 'unreadable', 'half'] as const;
 
 /** For rows that are no longer missing: shown, deleted, or behind an end that is not trusted. Returns those that were. */
-export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[]): Promise<MissingBefore[]> {
   if (keys.length === 0) return [];
   return tx
     .deleteFrom('sluice.missing')
@@ -48,7 +48,7 @@ export async function unmarkMissing(tx: Db, place: Place, keys: readonly string[
 }
 
 /** For missing rows that only their own address or their related rows show: they stay missing. Returns them. */
-export async function noteShown(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+export async function noteShown(tx: Db, place: Place, keys: readonly string[]): Promise<MissingBefore[]> {
   if (keys.length === 0) return [];
   return tx
     .updateTable('sluice.missing')
@@ -74,7 +74,7 @@ export interface MissingReading {
 }
 
 /** Unmarks the other rows that one wrong reading lacked; returns their keys. */
-export async function forgetLacked(tx: Db, place: Place, { key, slice, since }: SeenRow): Promise<string[]> {
+export async function forgetLacked(tx: Db, place: Place, { key, slice, since }: MissingBefore): Promise<string[]> {
   const rows = await tx
     .deleteFrom('sluice.missing')
     .where('source', '=', place.source)
@@ -107,11 +107,11 @@ export async function markMissing(
   place: Place,
   keys: readonly string[],
   { slice, startedAt, endedAt, unreadable, half = false, lagMs, provenBefore }: MissingReading,
-): Promise<SeenRow[]> {
+): Promise<MissingBefore[]> {
   if (keys.length === 0) return [];
   const counts = sql<boolean>`m.since < cast(${startedAt} as timestamptz)
     and (not m.half or m.lacked_at + make_interval(secs => ${lagMs / 1000}::float8) < cast(${startedAt} as timestamptz))`;
-  const { rows } = await sql<SeenRow>`
+  const { rows } = await sql<MissingBefore>`
     with marked as (
       insert into sluice.missing as m (source, resource, key, slice, since, lacked_at, half, unreadable, proven_before)
       select ${place.source}, ${place.resource}, k, ${slice}, ended, ended, ${half}, ${unreadable === 'new'},
@@ -126,7 +126,7 @@ export async function markMissing(
 }
 
 /** Of `keys`, those that are missing, with the first slice that lacked each. */
-export async function missingAmong(tx: Db, place: Place, keys: readonly string[]): Promise<SeenRow[]> {
+export async function missingAmong(tx: Db, place: Place, keys: readonly string[]): Promise<MissingBefore[]> {
   if (keys.length === 0) return [];
   return tx
     .selectFrom('sluice.missing')

@@ -8,7 +8,7 @@ import { overlap, sliceText } from '../../../src/engine/slices/slice.ts';
 import { anyFacts, NOW, WHOLE } from './any-facts.ts';
 
 /** The facts once the choice was read and added up. */
-function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: number): PlanFacts {
+function afterReading(facts: PlanFacts, { slice, asks, metered }: Choice, at: number): PlanFacts {
   const { list, wish } = facts;
   const entries = new Map(list.entries);
   // What only measures proves nothing.
@@ -24,7 +24,7 @@ function afterReading(facts: PlanFacts, { slice, asks, counted }: Choice, at: nu
   if (typeof asks === 'object') asked.add(asks.row);
   const coverAsked = new Set(wish.state.coverAsked);
   if (asks === 'cover') coverAsked.add(sliceText(slice));
-  const allowance = wish.state.allowance - (counted ? 1 : 0);
+  const allowance = wish.state.allowance - (metered ? 1 : 0);
   const targets = openTargets(list, wish).slice(1);
   const state = { ...wish.state, done, asked, coverAsked, allowance, targets };
   return { ...facts, list: { ...list, entries }, wish: { ...wish, state } };
@@ -82,9 +82,9 @@ test('in generated cases, a slot chooses only what is watched, never read or due
     fc.property(anyFacts, ({ wish, ...facts }) => {
       const next = plan({ ...facts, wish: { ...wish, kind: 'slot', reportOnly: false } });
       if (typeof next === 'string' || isPause(next)) return;
-      const { slice, asks, counted } = next;
+      const { slice, asks, metered } = next;
       // Values that were read before cost no more than the tick may spend on them.
-      expect([asks, counted]).toEqual([undefined, slice.by === 'value']);
+      expect([asks, metered]).toEqual([undefined, slice.by === 'value']);
       const read = watched(facts.list).find(entry => sliceText(entry.slice) === sliceText(slice));
       if (read && slice.by === 'value')
         expect(read.readAt === null || read.requests <= wish.state.allowance).toBe(true);

@@ -75,11 +75,11 @@ class Play {
     );
   }
 
-  state(asks = true): State {
+  state(mayAsk = true): State {
     const { now, lists, tasks, limit, granted, agenda } = this;
     const { concurrency, limit: most, windowMs } = this.given;
     const rules = { concurrency, limit: most, windowMs, timeZone: 'UTC' };
-    return { now, begunAt: NOW, rules, lists, tasks, running: this.readings.length, limit, granted, agenda, asks };
+    return { now, begunAt: NOW, rules, lists, tasks, running: this.readings.length, limit, granted, agenda, mayAsk };
   }
 
   begin(task: Task, choice: Choice): void {
@@ -98,11 +98,11 @@ class Play {
   end(pick: number): void {
     const [{ task, choice, underWay }] = this.readings.splice(pick % this.readings.length, 1) as [Reading];
     const { resource } = task;
-    const { slice, asks, counted } = choice;
+    const { slice, asks, metered } = choice;
     resource.reading.delete(slice);
     task.underWay.delete(underWay);
     this.now += SECOND;
-    if (counted) update(task, { kind: 'spent', requests: 1 });
+    if (metered) update(task, { kind: 'spent', requests: 1 });
     if (this.agenda && task.kind === 'agenda') this.agenda.asking.clear();
     if (underWay.stopAsking.signal.aborted) return;
     const parts = asks === 'length' ? [] : [...partition(resource), ...watched(resource)];

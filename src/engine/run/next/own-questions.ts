@@ -18,12 +18,12 @@ const CUT_EVERY_MS = HOUR;
 /** Asks the best question of all lists, if the pace allows one. */
 export function askOfItself(state: State): Act {
   const { agenda, now, rules, tasks, limit, granted } = state;
-  if (!agenda || !state.asks || state.running >= placesFor(state, 'live'))
+  if (!agenda || !state.mayAsk || state.running >= placesFor(state, 'live'))
     return { kind: 'wait', wakeAt: null, askAt: null };
   const later: Act = { kind: 'wait', wakeAt: null, askAt: now + LATER_MS };
   const [asked] = agenda.ended;
   if (asked) return { kind: 'follow up', asked };
-  // Ticks and hints go first; what they find may change the question. A first sync takes long: others go on beside it.
+  // Ticks, hints and refreshes go first; what they find may change the question. A first sync takes long: others go on beside it.
   if (tasks.some(task => isTargeted(task) || (task.kind === 'slot' && !hasUnread(task)))) return later;
   if (limit === null || !isSeenLately(rules, limit, now)) return { kind: 'look at the limit' };
   const rule = paceRule(rules, limit, tasks.length > 0);

@@ -114,9 +114,9 @@ function distrust(task: Task): Act | null {
  * the task has read all that could explain them otherwise.
  */
 function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boolean {
-  const readsAll = kind === 'sync' || (kind === 'verify' && !reportOnly);
+  const countsBefore = kind === 'sync' || (kind === 'verify' && !reportOnly);
   // Others have no count from before the cover: theirs agrees only with that of the windows.
-  const mayAgree = readsAll || (resource.profile.counts === null && !resource.profile.leavesOut);
+  const mayAgree = countsBefore || (resource.profile.counts === null && !resource.profile.leavesOut);
   if (
     !reportOnly &&
     !state.countAsked &&
@@ -127,7 +127,7 @@ function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boole
     return true;
   if (!mayHideRows(resource, resource.missing?.length ?? 0) || (resource.total == null && kind !== 'verify'))
     return false;
-  if (readsAll) return true;
+  if (countsBefore) return true;
   const isById = resource.strategy.partition === 'id';
   const knowsNew = !isById && isIdOrdered(resource.profile) && reachedKnownRows(resource);
   const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since || mayHaveBeenOut(resource);

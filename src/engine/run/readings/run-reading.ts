@@ -33,7 +33,7 @@ export async function read(loop: Loop, task: Task, choice: Choice, now: number):
     let next = await steps.next({ changed: 0 });
     while (!next.done && !isLost) {
       const step = next.value;
-      if (choice.counted) update(task, { kind: 'spent', requests: step.requests });
+      if (choice.metered) update(task, { kind: 'spent', requests: step.requests });
       const { rows, bad, held = [], known } = step;
       const showsRows = rows.length + bad.length + held.length + (known?.keys.length ?? 0) > 0;
       spent = { requests: spent.requests + step.requests, pages: spent.pages + Number(showsRows) };
