@@ -147,7 +147,6 @@ const UNFED: Record<string, string> = {
   'engine/apply/bad-data.ts': 'an SQLSTATE',
   'engine/slices/': 'slices and ids, as we write them',
   'service/console/console-parts.ts': 'a part of an address',
-  'service/console/record-page.ts': 'keys of addresses, and names of columns',
   'service/console/tables.ts': 'names of types',
   'service/answers/': 'conditions of the query that a person runs, as Postgres writes them',
   'receivers.ts': 'settings',

@@ -119,7 +119,7 @@ test('hints read what they point to, in their order, and nothing else', () => {
       const open = openTargets(facts.list, wish);
       const next = plan({ ...facts, wish });
       if (open.length === 0 || wish.state.allowance <= 0) expect(next).toBe('done');
-      else expect(next).toMatchObject({ slice: open[0], counted: true });
+      else expect(next).toMatchObject({ slice: open[0], metered: true });
     }),
     { numRuns: 1000 },
   );
