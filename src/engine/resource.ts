@@ -10,6 +10,7 @@ import type { List } from './coverage/list.ts';
 import { type DateWindow, type Job, slicingOf } from './job.ts';
 import type { CountedWindow } from './profile/counts.ts';
 import type { LeftOut } from './profile/limited-span.ts';
+import { NO_EXTRAS, type SeenExtras } from './profile/observe-volatile.ts';
 import { profileOf, type SourceProfile, UNKNOWN } from './profile/source-profile.ts';
 import { type Strategy, strategyFor } from './profile/strategy.ts';
 import { digestOfDeclaration } from './records/declaration.ts';
@@ -56,6 +57,8 @@ export interface Resource extends List {
   countedWindows: readonly CountedWindow[];
   /** The longest reading of a window that came without a count lately, and when it was granted (epoch ms). */
   shownLately: { readonly rows: number; readonly at: number } | null;
+  /** What this process has seen of its unknown fields. */
+  extras: SeenExtras;
   /** Rows that the filter may have left out of a window, and those of them that shorter windows have shown since. */
   leftOut: readonly LeftOut[];
 }
@@ -78,13 +81,14 @@ export async function openResource(db: Db, options: ResourceOptions): Promise<Re
 export function createResource(options: ResourceOptions): Resource {
   const { source, name, job, schema, lagMs = 0 } = options;
   const table = tableIn(schema, declareTable(name, job));
-  return {
+  const volatile = () => resource.profile.volatile.fields;
+  const resource: Resource = {
     source,
     name,
     job,
     table,
     declarationDigest: digestOfDeclaration(job, table),
-    parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table) }),
+    parse: createRecordParser(job, { hashed: table.hashed, contentKeyed: isContentKeyed(table), volatile }),
     dates: slicingOf(job, 'date'),
     lagMs,
     profile: UNKNOWN,
@@ -102,8 +106,10 @@ export function createResource(options: ResourceOptions): Resource {
     accountedAt: undefined,
     countedWindows: [],
     shownLately: null,
+    extras: NO_EXTRAS,
     leftOut: [],
   };
+  return resource;
 }
 
 /** What is known of lists of one source, as it is stored now. Three statements for all of them. */

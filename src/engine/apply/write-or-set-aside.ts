@@ -48,6 +48,7 @@ export async function writeOrSetAside(
     updatedAt: resource.job.updatedAt,
     lagMs: resource.lagMs,
     mostlyStored: oldestProof(resource) !== null,
+    volatile: resource.profile.volatile.fields,
     orphans: rowByRow,
     logged: loggedRows(resource, steps),
   };

@@ -8,7 +8,14 @@ import { keepAnswers, type ShownAnswer, stillStored } from '../../warehouse/rows
 import type { Row } from '../../warehouse/rows/write/row.ts';
 import { holdLosses } from '../changes/hold-losses.ts';
 import { noteDrift } from '../changes/note-drift.ts';
-import { noteWindows, observeEdits, observeFields, observeSortKeys, observeUndated } from '../changes/observe-rows.ts';
+import {
+  noteWindows,
+  observeEdits,
+  observeExtras,
+  observeFields,
+  observeSortKeys,
+  observeUndated,
+} from '../changes/observe-rows.ts';
 import { conclude } from '../conclude/conclude.ts';
 import { countsOf, remember, type TransactionEffects } from '../conclude/transaction-effects.ts';
 import { groupBy } from '../group-by.ts';
@@ -70,6 +77,7 @@ async function rememberStep(tx: Transaction, effects: TransactionEffects, step: 
     ...observeUndated(step),
     ...observeFields(step),
     ...observeSortKeys(step),
+    ...observeExtras(step),
   ])
     remember(effects, task, observation);
   if (total === undefined) return;

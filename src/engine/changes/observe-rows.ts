@@ -1,3 +1,4 @@
+import { stampMs } from '../../clock.ts';
 import type { Db } from '../../warehouse/database/database.ts';
 import { countElsewhere, keepWindows } from '../../warehouse/rows/row-windows.ts';
 import { countUnchanged } from '../../warehouse/rows/stored-rows.ts';
@@ -15,6 +16,7 @@ import {
   undatedRows,
   windowsIgnored,
 } from '../profile/observe-rows.ts';
+import { observeVolatile, seeExtras } from '../profile/observe-volatile.ts';
 import type { Step } from '../read/step.ts';
 import { placeOf } from '../resource.ts';
 import { wholeTime, widened } from '../slices/date-windows.ts';
@@ -56,6 +58,15 @@ export const observeFields = ({ resource, slice, rows }: Step): Observation[] =>
           rows.some(row => field in row.values || field in row.children),
         ),
       );
+
+/** A list of related rows, and the address of one, may show other fields than the list itself. */
+export function observeExtras({ resource, slice, rows }: Step): Observation[] {
+  const [first] = rows;
+  if (slice.by === 'one' || slice.by === 'value' || first === undefined) return [];
+  const { volatile } = resource.profile;
+  resource.extras = seeExtras(resource.extras, volatile, rows);
+  return observeVolatile(volatile, resource.extras, stampMs(first.readAt));
+}
 
 /** Only the list itself shows its order; a filter may be answered in another. */
 export function observeSortKeys({ resource: { profile, job }, slice, rows }: Step): Observation[] {

@@ -104,6 +104,7 @@ const KEEPS_READINGS: readonly Observation['trait'][] = [
   'not ordered by',
   'lacked by value',
   'drift',
+  'volatile',
   'address answered',
   'address shown',
   'list shown',

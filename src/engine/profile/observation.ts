@@ -57,6 +57,8 @@ export interface Traits {
   fields: string;
   /** The fields that it carries beside the declared ones, and those that it carries no more: a `FieldDrift` as JSON. */
   drift: string;
+  /** Unknown fields that have another value in nearly every answer: a `Volatile` as JSON. */
+  volatile: string;
   'control totals': 'agree' | 'other rules' | 'absent';
   /** Where the unfiltered list ends: a `ListEnd` as JSON. */
   end: string;

@@ -2,6 +2,7 @@ import { driftText, type FieldDrift, parseDrift } from './field-drift.ts';
 import type { LackedByValue } from './lacked-by-value.ts';
 import type { ListEnd } from './list-end.ts';
 import type { ListOrder, Observation, Traits } from './observation.ts';
+import { NOT_VOLATILE, type Volatile, volatileText } from './observe-volatile.ts';
 
 /**
  * What a source was observed to do with one list, where its document is silent. Null, false and 0 mean: not observed.
@@ -35,6 +36,7 @@ export interface SourceProfile {
   readonly leavesOut: boolean;
   readonly fields: ReadonlySet<string>;
   readonly drift: FieldDrift | null;
+  readonly volatile: Volatile;
   readonly counts: 'doubted once' | 'doubted twice' | 'unreliable' | 'unfiltered' | 'unfiltered, unreliable' | null;
   /** The text of the slice whose count is in doubt. */
   readonly doubtedCount: string | null;
@@ -73,6 +75,7 @@ export const UNKNOWN: SourceProfile = {
   leavesOut: false,
   fields: new Set(),
   drift: null,
+  volatile: NOT_VOLATILE,
   counts: null,
   doubtedCount: null,
   controlTotals: null,
@@ -149,6 +152,8 @@ function propertyOf(profile: SourceProfile, { trait, value }: Observation): Part
       return value === [...profile.fields].sort().join() ? {} : { fields: new Set(value.split(',')) };
     case 'drift':
       return profile.drift !== null && value === driftText(profile.drift) ? {} : { drift: parseDrift(value) };
+    case 'volatile':
+      return value === volatileText(profile.volatile) ? {} : { volatile: JSON.parse(value) as Volatile };
     case 'counts':
       return countsOf(value);
     case 'control totals':

@@ -29,9 +29,12 @@ export type RecordParser = (
 /**
  * Turns rows of an answer into rows of the warehouse, or into records for quarantine. `contentKeyed`: a row without its key field gets `#` and
  * a hash of its declared values, without fields that a file adds to the list; the reading tells equals apart by an ordinal. What must not be
- * stored is dropped or hashed first.
+ * stored is dropped or hashed first. `volatile`: unknown fields that say nothing of whether a row has changed.
  */
-export function createRecordParser(job: Job, options: { hashed: boolean; contentKeyed: boolean }): RecordParser {
+export function createRecordParser(
+  job: Job,
+  options: { hashed: boolean; contentKeyed: boolean; volatile?: () => readonly string[] },
+): RecordParser {
   const whole = wholeRowOf(job);
   const read = compileRecord(job);
   const known = new Set([...Object.keys(job.record.shape), ...job.never]);
@@ -89,7 +92,8 @@ export function createRecordParser(job: Job, options: { hashed: boolean; content
       if (!(error instanceof BadValue)) throw error;
       return { bad: badRecord(job, raw, { '(unknown fields)': error.message }) };
     }
-    const digest = options.hashed ? digestOf([version, values, lists, extra]) : null;
+    const steady = options.hashed ? withoutVolatile(extra, options.volatile?.() ?? []) : null;
+    const digest = options.hashed ? digestOf([version, values, lists, steady]) : null;
     return { row: { key, values, children: lists, extra, hash: digest, readAt } };
   };
 }
@@ -118,6 +122,13 @@ function withLists(
   const objects = children.filter(({ field }) => isObject(raw[field]));
   if (objects.length === 0) return raw;
   return { ...raw, ...Object.fromEntries(objects.map(({ field }) => [field, asList(raw[field])])) };
+}
+
+/** The unknown fields without those that are volatile, as JSON; null where there are no others. */
+function withoutVolatile(extra: string | null, volatile: readonly string[]): string | null {
+  if (extra === null || volatile.length === 0) return extra;
+  const fields = Object.entries(JSON.parse(extra) as object).filter(([name]) => !volatile.includes(name));
+  return fields.length === 0 ? null : JSON.stringify(Object.fromEntries(fields));
 }
 
 const digestOf = (value: unknown): string => hash('sha256', JSON.stringify(value)).slice(0, 32);

@@ -1,6 +1,7 @@
 import { MOST_NAMES, parseDrift } from '../../engine/profile/field-drift.ts';
 import type { ListEnd } from '../../engine/profile/list-end.ts';
 import type { Traits } from '../../engine/profile/observation.ts';
+import type { Volatile } from '../../engine/profile/observe-volatile.ts';
 import type { SourceTraits } from '../../engine/profile/source-traits.ts';
 import type { Trait } from '../../warehouse/ledgers/traits.ts';
 
@@ -63,6 +64,10 @@ const WORDS: { readonly [Name in keyof Observed]: (value: Observed[Name]) => str
     parseDrift(value).unknown.size < MOST_NAMES
       ? ''
       : `rows have at least ${MOST_NAMES} unknown fields; further ones are not reported`,
+  volatile: value => {
+    const { fields } = JSON.parse(value) as Volatile;
+    return fields.length === 0 ? '' : `a change of ${fields.join(', ')} alone is none: it comes with every reading`;
+  },
   'control totals': among({
     agree: 'the monthly report agrees with the rows',
     'other rules': 'the monthly report follows other rules and is not used',

@@ -70,6 +70,22 @@ export const stored = ({ schema, name, key }: Table, of: string): RawBuilder<unk
 export const refs = (alias: string, columns: readonly string[]): RawBuilder<unknown> =>
   sql.join(columns.map(name => sql.ref(`${alias}.${name}`)));
 
+/** The columns as far as they tell whether a row has changed: without the unknown fields that are volatile. */
+export const steady = (
+  alias: string,
+  columns: readonly string[],
+  volatile: readonly string[] = [],
+): RawBuilder<unknown> =>
+  volatile.length === 0 || !columns.includes('_extra')
+    ? refs(alias, columns)
+    : sql.join(
+        columns.map(name =>
+          name === '_extra'
+            ? sql`nullif(${sql.ref(`${alias}._extra`)} - ${arrayOf('text', volatile)}, '{}'::jsonb)`
+            : sql.ref(`${alias}.${name}`),
+        ),
+      );
+
 /** A column that is left out where it is false for all rows, as it nearly always is. */
 export function flagged({ rows }: Batch, name: string, holds: (row: Row) => boolean): BatchColumn[] {
   const values = rows.map(row => String(holds(row)));

@@ -14,6 +14,7 @@ import {
   isContent,
   keysOf,
   refs,
+  steady,
   stored,
   unnested,
 } from './row-batches.ts';
@@ -36,6 +37,8 @@ interface WriteContext {
   readonly orphans?: boolean;
   /** Rows that would empty stored values are not written, but returned as `losing`. Default false. */
   readonly sparesLosing?: boolean;
+  /** Unknown fields whose changes alone change no row. Default: none. */
+  readonly volatile?: readonly string[];
   /** How changes are logged. Default: they are not. */
   readonly logged?: Logged | undefined;
 }
@@ -83,7 +86,7 @@ export async function writeRows(
   }
   const given = [...latest.values()];
   const isCompared = context.mostlyStored === true && !(table.hashed && context.deep);
-  const different = isCompared ? await differing(tx.alone, table, given) : given;
+  const different = isCompared ? await differing(tx.alone, table, given, context.volatile) : given;
   result.unchanged += given.length - different.length;
   if (different.length < given.length && comparesHashes(table, context)) {
     const others = new Set(different);
@@ -114,7 +117,12 @@ const isSame = (row: Row, other: Row): boolean =>
   JSON.stringify({ ...row, readAt: null }) === JSON.stringify({ ...other, readAt: null });
 
 /** The rows that are not stored as they are: by their hashes, or by all their columns where there are none. */
-async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Row[]> {
+async function differing(
+  db: Db,
+  table: Table,
+  rows: readonly Row[],
+  volatile: WriteContext['volatile'],
+): Promise<Row[]> {
   const different = new Set<string>();
   const key = sql.id(table.key.name);
   for (const batch of groupByShape(table, rows)) {
@@ -124,7 +132,9 @@ async function differing(db: Db, table: Table, rows: readonly Row[]): Promise<Ro
     const names = content.map(({ name }) => name);
     const { rows: found } = await sql<{ key: string }>`
       select i.${key}::text as key from ${unnested([keysOf(table, batch), ...content])} left join ${stored(table, 'i')} on true
-      where t.${key} is null or (${refs('t', names)}) is distinct from (${refs('i', names)})`.execute(db);
+      where t.${key} is null or (${steady('t', names, volatile)}) is distinct from (${steady('i', names, volatile)})`.execute(
+      db,
+    );
     for (const { key } of found) different.add(key);
   }
   return rows.filter(row => different.has(row.key));
@@ -206,7 +216,7 @@ async function writeBatch(
   // A field that was given a column, or another version of Sluice, makes other hashes of the same rows. As texts: 1.50 is not 1.5.
   const isAlike =
     comparesHashes(table, context) && children
-      ? sql`not ${isFlagged(ALTERED)} and row(${refs('t', fields)})::text = row(${refs('i', fields)})::text`
+      ? sql`not ${isFlagged(ALTERED)} and row(${steady('t', fields, context.volatile)})::text = row(${steady('i', fields, context.volatile)})::text`
       : sql`false`;
   // A replica that lags behind shows the row as it was.
   const { updatedAt = null, lagMs = 0 } = context;
@@ -254,7 +264,7 @@ async function writeBatch(
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
         ${isFlagged('_only_if_new')} or ${isOlder} as is_kept,
-        ${context.deep ? isFlagged(ALTERED) : sql`false`} or (${refs('t', compared)}) is distinct from (${refs('i', compared)}) as is_other,
+        ${context.deep ? isFlagged(ALTERED) : sql`false`} or (${steady('t', compared, context.volatile)}) is distinct from (${steady('i', compared, context.volatile)}) as is_other,
         ${isAlike} as is_alike
       from input i left join ${stored(table, 'i')} on true
     ) ${lost}, ${changes} kept as (
