@@ -12,23 +12,32 @@ export function next(state: State): Act {
   const shares = shareLimit(state);
   if (shares) return shares;
   let wakeAt: number | null = null;
-  // Until a live task of a list can continue, nothing on a lower lane starts there; a backfill would always block it.
-  const reserved = new Map<Resource, number>();
+  const reserved: Reserved = new Map();
   for (const task of [...state.tasks].sort((a, b) => rank(a) - rank(b))) {
     if (state.running >= placesFor(state, task.lane)) break;
     if (rank(task) > (reserved.get(task.resource) ?? Number.POSITIVE_INFINITY)) continue;
     const act = orFailure(task, () => actFor(state, task));
     if (act === 'blocked') {
-      if (task.lane !== 'live' || task.resource.reading.size === 0 || waitsForOtherLists(task)) continue;
-      reserved.set(task.resource, Math.min(rank(task), reserved.get(task.resource) ?? Number.POSITIVE_INFINITY));
-      const readings = below(state, task);
-      if (readings.length > 0) return { kind: 'give way', readings };
+      const givesWay = reserve(state, task, reserved);
+      if (givesWay) return givesWay;
     } else if (act.kind === 'pause' && task.state.pauses.has(act.until))
       wakeAt = Math.min(act.until, wakeAt ?? act.until);
     else return act;
   }
   const act = askOfItself(state);
   return act.kind === 'wait' ? { ...act, wakeAt } : act;
+}
+
+/** By list, the rank below which nothing starts there. */
+type Reserved = Map<Resource, number>;
+
+/** Until a live task of a list can continue, nothing on a lower lane starts there, and what is read there gives way; a backfill would always block it. */
+function reserve(state: State, task: Task, reserved: Reserved): Act | null {
+  const { lane, resource } = task;
+  if (lane !== 'live' || resource.reading.size === 0 || waitsForOtherLists(task)) return null;
+  reserved.set(resource, Math.min(rank(task), reserved.get(resource) ?? Number.POSITIVE_INFINITY));
+  const readings = below(state, task);
+  return readings.length > 0 ? { kind: 'give way', readings } : null;
 }
 
 const rank = (task: Task): number => (isTargeted(task) ? -1 : rankOf(task.lane));

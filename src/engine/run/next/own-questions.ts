@@ -36,9 +36,9 @@ export function askOfItself(state: State): Act {
     const before = cutIfDue(agenda, task, now) ?? lookUp(task);
     if (before) return before;
   }
-  const found = bestQuestion(state, agenda);
+  const { failed, best: found } = bestQuestion(state, agenda);
+  if (failed) return failed;
   if (found === null) return { ...later, pace };
-  if ('kind' in found) return found;
   const { task, choice, requests } = found;
   // Nothing is kept for more than half of the limit.
   const isFree = freeFor(rules, limit, granted) > Math.min(requests - 1, rules.limit / 2);
@@ -54,8 +54,8 @@ function cutIfDue({ memory }: Agenda, task: Task, now: number): Act | null {
 
 type OfTask = Question & { readonly task: Task };
 
-/** The best of the questions about all lists. */
-function bestQuestion({ rules, lists, now }: State, { tasks, memory }: Agenda): OfTask | Act | null {
+/** The best of the questions about all lists; `failed`: what is stored of one is wrong, which comes first. */
+function bestQuestion({ rules, lists, now }: State, { tasks, memory }: Agenda): { failed?: Act; best: OfTask | null } {
   const known = [...tasks.values()].map(task => {
     const attempts = memory.attempts.get(task.resource.name) ?? new Map();
     return { ...factsFor(task, now), attempts };
@@ -64,10 +64,10 @@ function bestQuestion({ rules, lists, now }: State, { tasks, memory }: Agenda): 
   for (const facts of factsOf(rules, known, lists, now)) {
     const task = facts.wish;
     const asked = orFailure(task, () => best(questionsOf(facts).filter(isWorthIt)));
-    if (asked !== null && 'kind' in asked) return asked;
+    if (asked !== null && 'kind' in asked) return { failed: asked, best: null };
     if (asked !== null) found.push({ ...asked, task });
   }
-  return best(found);
+  return { best: best(found) };
 }
 
 const isWorthIt = ({ score, overdue, waiting }: Question): boolean => overdue || waiting !== undefined || score > 0;

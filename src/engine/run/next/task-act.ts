@@ -109,25 +109,27 @@ function distrust(task: Task): Act | null {
   return doubt ? { kind: 'distrust', task, doubt } : null;
 }
 
-/**
- * Whether the count must be asked for at the end: rows that all windows lack wait for it, or the source may count rows that no window shows, and
- * the task has read all that could explain them otherwise.
- */
-function hasToRecount({ kind, reportOnly, resource, since, state }: Task): boolean {
-  const countsBefore = kind === 'sync' || (kind === 'verify' && !reportOnly);
+/** Whether the count must be asked for at the end. */
+const hasToRecount = (task: Task): boolean => rowsWaitForCount(task) || mayCountHidden(task);
+
+/** A task that has a count from before it read all that it counts. */
+const countsBefore = ({ kind, reportOnly }: Task): boolean => kind === 'sync' || (kind === 'verify' && !reportOnly);
+
+/** Rows that all windows lack are deleted only once the list was counted. */
+function rowsWaitForCount(task: Task): boolean {
+  const { reportOnly, resource, state } = task;
   // Others have no count from before the cover: theirs agrees only with that of the windows.
-  const mayAgree = countsBefore || (resource.profile.counts === null && !resource.profile.leavesOut);
-  if (
-    !reportOnly &&
-    !state.countAsked &&
-    mayAgree &&
-    countsAfterCover(resource) &&
-    lackedByCover(resource, resource.missing ?? []) > 0
-  )
-    return true;
+  const mayAgree = countsBefore(task) || (resource.profile.counts === null && !resource.profile.leavesOut);
+  const isOpen = !reportOnly && !state.countAsked && mayAgree && countsAfterCover(resource);
+  return isOpen && lackedByCover(resource, resource.missing ?? []) > 0;
+}
+
+/** The source may count rows that no window shows, and the task has read all that could explain them otherwise. */
+function mayCountHidden(task: Task): boolean {
+  const { kind, resource, since } = task;
   if (!mayHideRows(resource, resource.missing?.length ?? 0) || (resource.total == null && kind !== 'verify'))
     return false;
-  if (countsBefore) return true;
+  if (countsBefore(task)) return true;
   const isById = resource.strategy.partition === 'id';
   const knowsNew = !isById && isIdOrdered(resource.profile) && reachedKnownRows(resource);
   const knowsAll = knowsNew || (oldestProof(resource) ?? 0) >= since || mayHaveBeenOut(resource);
