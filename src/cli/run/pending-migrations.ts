@@ -84,15 +84,18 @@ function declaredIn(
   return declareTables(source ? jobsOf(source, jobs, hashKey) : jobs);
 }
 
-/** Kind `configuration` if the tables of the source were declared anew since this process began: it would write what they lack, or lack what they have. */
+/**
+ * Kind `configuration` if the tables of the source were declared or masked anew since this process began: it would write what they lack, lack what
+ * they have, or store again what must not be stored.
+ */
 export async function checkDeclared(
   session: Pick<Session, 'jobs' | 'settings'>,
   database: Database,
   { schema }: { readonly schema: string },
 ) {
   const lacking = await lackingIn(database.kysely, { schema, lists: declaredIn(session, schema), putsBack: true });
-  const isLacking = ({ tables, masks }: Lacking) =>
-    masks.length > 0 ||
+  const isLacking = ({ tables, masks, unmasked }: Lacking) =>
+    masks.length + unmasked.length > 0 ||
     tables.some(({ absent, columns, undeclared }) => absent || columns.length > 0 || undeclared.length > 0);
   if (!lacking.some(isLacking)) return;
   throw new SluiceError('configuration', `The tables of ${schema} were changed since this process was started.`, {

@@ -1,4 +1,4 @@
-import { stampMs } from '../../clock.ts';
+import { HOUR, stampMs } from '../../clock.ts';
 import type { Observation } from './observation.ts';
 
 /** Unknown fields of a list that have another value in nearly every answer, such as a signed address. */
@@ -18,7 +18,7 @@ export interface SeenExtras {
 }
 
 interface Shown {
-  /** All but the unknown fields, as one text. */
+  /** The declared fields of the row and of its child rows, as one text. */
   readonly rest: string;
   /** The unknown fields as JSON. */
   readonly extra: string;
@@ -35,7 +35,7 @@ interface Again {
 interface ShownRow {
   readonly key: string;
   readonly values: Readonly<Record<string, string | null>>;
-  readonly children: object;
+  readonly children: Readonly<Record<string, readonly { readonly values: object }[]>>;
   /** JSON. */
   readonly extra: string | null;
   readonly readAt: string;
@@ -43,6 +43,9 @@ interface ShownRow {
 }
 
 export const NO_EXTRAS: SeenExtras = { rows: new Map(), fields: new Map() };
+
+/** What lies further apart says nothing: a field that is worked out anew each night is no volatile one. */
+const MOST_APART = HOUR;
 
 /** Rows that are watched, and how often a field must have come again before it is judged. */
 const MOST_ROWS = 200;
@@ -62,10 +65,12 @@ export function seeExtras(
   for (const { key, values, children, extra, readAt, onlyIfNew } of shown) {
     const before = nextRows.get(key);
     if (extra === null || onlyIfNew || (before === undefined && nextRows.size >= MOST_ROWS)) continue;
-    const rest = JSON.stringify([values, children]);
+    const lines = Object.entries(children).map(([field, items]) => [field, items.map(item => item.values)]);
+    const rest = JSON.stringify([values, lines]);
     nextRows.set(key, { rest, extra, readAt });
     if (before === undefined || before.rest !== rest) continue;
     const readBefore = stampMs(before.readAt);
+    if (stampMs(readAt) - readBefore > MOST_APART) continue;
     for (const [field, isOther] of comparedFields(before.extra, extra)) {
       if (readBefore < (suspects[field] ?? 0)) continue;
       const { times, changed } = nextFields.get(field) ?? { times: 0, changed: 0 };

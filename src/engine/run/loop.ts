@@ -1,6 +1,6 @@
 import { linkSignals } from '../../any-signal.ts';
 import type { Lane } from '../../budget/budget.ts';
-import { MINUTE, SECOND, stopped } from '../../clock.ts';
+import { DAY, MINUTE, SECOND, stopped } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { takeCursors } from '../../warehouse/ledgers/cursors.ts';
@@ -93,10 +93,24 @@ async function prepare(engine: Engine, serves: Serves, goesOn: boolean): Promise
   }
   const refusal = (await engine.findRefusal?.()) ?? null;
   await endAbandonedRuns(database.kysely, source);
-  await forgetOldWork(database.kysely, source, engine.retention, tables);
+  await forgetOld(engine);
   // Another process may have read this source in the meantime.
   await refreshResources(database.kysely, resources);
   return refusal;
+}
+
+/** What is kept for weeks would be gone after minutes in which the database's clock is wrong. */
+async function forgetOld({ database, source, resources, retention, clock, log }: Engine): Promise<void> {
+  const aheadMs = (await databaseNow(database)) - clock.now();
+  if (aheadMs < DAY)
+    return forgetOldWork(
+      database.kysely,
+      source,
+      retention,
+      resources.map(({ table }) => table),
+    );
+  const days = Math.floor(aheadMs / DAY);
+  log.warn({ source, days }, "the database's clock is days ahead of this machine's, so nothing old is deleted");
 }
 
 /** `nextCommit` resolves with the next step that is committed. */

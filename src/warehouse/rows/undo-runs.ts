@@ -50,7 +50,9 @@ export async function lockLists(tx: Db, source: string, lists: ReadonlyMap<strin
  * that stand now (`lines`).
  */
 export async function gatherUndone(tx: Db, table: Table, resource: string, runIds: readonly string[]): Promise<Undone> {
-  const history = sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.run_id = any(cast(${runIds} as bigint[]))`;
+  // Only the end of a version is indexed. A clock that was put back may have moved it before the run.
+  const history = sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.run_id = any(cast(${runIds} as bigint[]))
+    and h.valid_to >= (select min(started_at) - interval '1 day' from sluice.runs where id = any(cast(${runIds} as bigint[])))`;
   const target = sql.id(table.schema, table.name);
   const columns = [table.key.name, ...contentOf(table), '_synced_at', '_read_at', '_hash'];
   await sql`drop table if exists pg_temp.undone`.execute(tx);

@@ -32,8 +32,11 @@ interface Given {
   readonly open: (applicationName: string) => Promise<Database>;
 }
 
-async function withFields(fn: (given: Given) => Promise<void>): Promise<void> {
-  await withLists({ products: PRODUCTS, invoices: INVOICES }, async url => {
+async function withFields(
+  fn: (given: Given) => Promise<void>,
+  products: readonly Readonly<Record<string, unknown>>[] = PRODUCTS,
+): Promise<void> {
+  await withLists({ products, invoices: INVOICES }, async url => {
     await withDatabase(async (database, own) => {
       const cwd = mkdtempSync(join(tmpdir(), 'sluice-fields-'));
       onTestFinished(() => rmSync(cwd, { recursive: true }));
@@ -120,6 +123,43 @@ test('a field becomes a column without a request, in the table and its history, 
       /^hours +2 of 3 +decimal +column; 1 of other types in _extra$/m,
     );
   });
+});
+
+test('a field of a closed month becomes a column whose type some values do not have: that restates nothing', async () => {
+  await withFields(async ({ sluice, database }) => {
+    expect((await sluice('sync')).code).toBe(0);
+    await database.query(`update warehouse.invoices set _extra = '{"project": "open"}' where id = 7`);
+    await database.query(`insert into warehouse.invoices (id, date, _extra, _read_at, _synced_at)
+      values (8, '2026-01-16', '{"project": 3}', sluice.now(), sluice.now())`);
+    expect((await sluice('close', '2026-01')).stderr).toBe('');
+    expect((await sluice('fields', 'add', 'invoices', 'project', 'decimal')).code).toBe(0);
+    expect(await ask(database, 'select * from warehouse.restatements')).toEqual([]);
+    await database.query(
+      `update warehouse.invoices set _extra = '{"project": "done"}', _synced_at = sluice.now() where id = 7`,
+    );
+    expect(await ask(database, 'select before, after from warehouse.restatements')).toEqual([
+      { before: { project: 'open' }, after: { project: 'done' } },
+    ]);
+  });
+});
+
+test('values that no longer fit their column are no loss: they are stored in _extra', async () => {
+  const products = Array.from({ length: 10 }, (_, index) => ({ id: index + 1, name: 'Desk', hours: '12' }));
+  await withFields(async ({ sluice, database }) => {
+    expect((await sluice('fields', 'add', 'products', 'hours', 'decimal')).code).toBe(0);
+    for (const product of products.slice(0, 6)) product.hours = 'open';
+    expect((await sluice('sync', 'products')).code).toBe(0);
+    expect(
+      await ask(
+        database,
+        `select hours::text, _extra->>'hours' as kept, count(*)::int as rows from warehouse.products group by 1, 2 order by 1`,
+      ),
+    ).toEqual([
+      { hours: '12', kept: null, rows: 4 },
+      { hours: null, kept: 'open', rows: 6 },
+    ]);
+    expect(await ask(database, 'select * from sluice.held')).toEqual([]);
+  }, products);
 });
 
 test('a field of the rows inside becomes a column of their table', async () => {
@@ -281,6 +321,13 @@ test('a process that was started with other lists reads no more', async () => {
     await expect(checkDeclared(dropped, database, place)).rejects.toThrow(
       'were changed since this process was started',
     );
+    // Another process keeps a field from being stored, and this one would store it.
+    await checkDeclared(before, database, place);
+    await database.query(
+      `insert into sluice.masks (schema, resource, field, rule, counts, masked_at)
+       values ('warehouse', 'products', 'name', 'never', '{}', sluice.now())`,
+    );
+    await expect(checkDeclared(before, database, place)).rejects.toThrow('were changed since this process was started');
   });
 });
 

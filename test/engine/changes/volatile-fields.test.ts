@@ -35,6 +35,20 @@ test.each(['invoices', 'transactions'] as const)(
         [row?.id],
       );
       expect(rows).toEqual([{ amount: '77.7', colour: 'red', url: expect.stringContaining('/files/') }]);
+      // A row that comes back with another value there is the one that was deleted.
+      const gone = [...sandbox.rows(resource)][5]?.id as number;
+      sandbox.remove(resource, gone);
+      const isStored = async () =>
+        (await database.query(`select from warehouse.${resource} where id = $1`, [gone])).rows.length === 1;
+      for (let times = 0; times < 4 && (await isStored()); times++) await serveOrders(engine, 'sync', { whole: true });
+      expect(await isStored()).toBe(false);
+      sandbox.restore(resource, gone);
+      await serveOrders(engine, 'sync', { whole: true });
+      expect(await isStored()).toBe(true);
+      const { rows: deleted } = await database.query(
+        "select key from warehouse.row_history where ended_by = 'deleted'",
+      );
+      expect(deleted).toEqual([]);
       const { rows: traits } = await database.query("select value from sluice.traits where trait = 'volatile'");
       expect(traits).toEqual([{ value: '{"fields":["pdf_url"],"suspects":{}}' }]);
       await engine.close();

@@ -69,6 +69,12 @@ test('a process that reads everything twice goes on with what one before it susp
   expect(observeVolatile(suspected, seen, timeOf(3))).toMatchObject([{ value: '{"fields":["url"],"suspects":{}}' }]);
 });
 
+test('a field that is worked out anew each night is not volatile', () => {
+  const nights = [0, 1, 2, 3].map(night => read(night * 24 * 60, () => ({ overdue: night })));
+  const seen = nights.reduce((all, rows) => seeExtras(all, NOT_VOLATILE, rows), NO_EXTRAS);
+  expect(seen.fields.size).toBe(0);
+});
+
 test('a field that changes with its rows is not volatile, nor is one that some rows change or that is new', () => {
   let seen = NO_EXTRAS;
   for (let minute = 0; minute < 3; minute++)

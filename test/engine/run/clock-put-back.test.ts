@@ -158,3 +158,21 @@ test('a reading begun while the clock was ahead starts again', async () => {
     await sandbox.close();
   });
 });
+
+test('while the clock is weeks ahead, nothing is deleted for its age', async () => {
+  await withDatabase(async database => {
+    const sandbox = await openSandbox({ size: { customers: 5, invoices: 5, transactions: 5 }, rateLimit: 0 });
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['customers'] });
+    await serveOrders(engine, 'sync');
+    sandbox.update('customers', 3, { city: 'Elsewhere' });
+    await serveOrders(engine, 'sync');
+    const versions = async () => (await database.query('select from warehouse.row_history')).rows.length;
+    expect(await versions()).toBe(1);
+    await setAhead(database, 60 * DAY);
+    await serveOrders(engine, 'sync');
+    expect(await versions()).toBe(1);
+    await setAhead(database, 0);
+    await engine.close();
+    await sandbox.close();
+  });
+});

@@ -4,6 +4,7 @@ import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/ro
 import { pageSize, partition } from '../../coverage/list.ts';
 import { hasVanished } from '../../profile/field-drift.ts';
 import { fieldsText } from '../../profile/observe-rows.ts';
+import { NOT_VOLATILE, volatileText } from '../../profile/observe-volatile.ts';
 import { placeOf, type Resource } from '../../resource.ts';
 import { overlap, type Slice } from '../../slices/slice.ts';
 
@@ -20,7 +21,7 @@ export interface KnownAnswers {
 
 /**
  * Looks up the answers that came before for a slice. Null where an answer has to be read and compared whatever came before: its rows may be
- * missing or held or lie in quarantine, a field of theirs has vanished, or their table does not show which windows they lie in. `offsets`:
+ * missing or held or lie in quarantine, a field of theirs has vanished or is volatile, or their table does not show which windows they lie in. `offsets`:
  * how many rows of the list may lie before them; default: any number.
  */
 export type Recall = (
@@ -62,6 +63,8 @@ const MOST_KNOWN = 1000;
 
 const mayKnow = ({ strategy, profile, holdsMissing, quarantined, heldFields }: Resource): boolean =>
   ![...profile.fields].some(field => hasVanished(profile, field)) &&
+  // Such answers differ each time; where they come again, that has to be seen.
+  volatileText(profile.volatile) === volatileText(NOT_VOLATILE) &&
   strategy.membership !== 'window' &&
   !holdsMissing &&
   !quarantined &&

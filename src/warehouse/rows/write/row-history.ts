@@ -72,21 +72,29 @@ export const OURS = sql`'{_synced_at,_read_at,_hash}'::text[]`;
 /**
  * For rows that are back as they were, with their child rows, the deleted one becomes an earlier version. Returns their keys. A row that
  * differs may be another record to which the source has issued the id again: what is known of the deleted one stays, as does everything before
- * the latest version.
+ * the latest version. `volatile`: unknown fields in which it may differ.
  */
 export async function reviveRows(
   tx: Db,
   table: Table,
   resource: string,
   returned: readonly string[],
+  volatile: readonly string[] = [],
 ): Promise<string[]> {
+  // Of what is compared, not of what is kept.
+  const compared = (row: string) => {
+    const own = sql`${sql.ref(row)} - ${OURS}`;
+    return volatile.length === 0
+      ? sql`jsonb_strip_nulls(${own})`
+      : sql`jsonb_strip_nulls(${own} || jsonb_build_object('_extra', nullif(nullif(${own} -> '_extra', 'null') - ${arrayOf('text', volatile)}, '{}')))`;
+  };
   const history = sql.id(table.schema, 'row_history');
   const key = sql.id(table.key.name);
   const { rows } = await sql<{ key: string }>`
     with back as (select t.${key}::text as key, (${wholeRow(table)}) - ${OURS} as row
       from unnest(${arrayOf(table.key.type, returned)}) as k(key) join ${sql.id(table.schema, table.name)} t on t.${key} = k.key)
     update ${history} h set ended_by = 'changed' from back b
-    where h.resource = ${resource} and h.key = b.key and h.ended_by = 'deleted' and jsonb_strip_nulls(h.row - ${OURS}) = jsonb_strip_nulls(b.row)
+    where h.resource = ${resource} and h.key = b.key and h.ended_by = 'deleted' and ${compared('h.row')} = ${compared('b.row')}
       and not exists (select from ${history} l where l.resource = h.resource and l.key = h.key and l.valid_to > h.valid_to)
     returning h.key`.execute(tx);
   return rows.map(row => row.key);

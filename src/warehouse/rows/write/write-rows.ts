@@ -104,7 +104,7 @@ export async function writeRows(
     result.unsure.push(...written.unsure);
     result.unchanged += batch.rows.length - written.inserted.length - written.updated.length - written.losing.length;
     if (written.returned.length > 0)
-      result.revived.push(...(await reviveRows(tx, table, context.resource, written.returned)));
+      result.revived.push(...(await reviveRows(tx, table, context.resource, written.returned, context.volatile)));
   }
   return result;
 }
@@ -162,7 +162,9 @@ function emptiedFields(table: Table, { columns, rows }: Batch): Emptied[] {
     .filter(({ name }) => rows.some(row => isEmpty(row.values[name])))
     .map(({ name }) => ({
       field: name,
-      loses: sql<boolean>`(coalesce(${sql.ref(`c.${name}`)}::text, '') = '' and coalesce(${sql.ref(`t.${name}`)}::text, '') <> '')`,
+      // What the column cannot hold came all the same, and is kept in _extra.
+      loses: sql<boolean>`(coalesce(${sql.ref(`c.${name}`)}::text, '') = '' and coalesce(${sql.ref(`t.${name}`)}::text, '') <> ''
+        and not coalesce(c._extra ? ${sql.lit(name)}, false))`,
     }));
   const ofChildren = table.children
     .filter(({ field }) => rows.some(row => row.children[field]?.length === 0))
