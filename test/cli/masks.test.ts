@@ -121,6 +121,28 @@ test('what must not be stored leaves every table at the next start, and hashes j
   });
 });
 
+test('masked rows were there before, as they are now, and what a run did before can still be undone', async () => {
+  await withPeople(async ({ customers, database, sluice }) => {
+    Object.assign(customers[0] as Customer, { account: 'Anna' });
+    await sluice('sync customers');
+    const [last] = await ask(database, 'select max(id)::int as id, sluice.now() as at from sluice.runs');
+    await sluice('migrate', RULES);
+    const asOf = (list: string, columns: string) =>
+      database
+        .query(`select ${columns} from warehouse.${list}_as_of($1) order by id`, [last?.at])
+        .then(({ rows }) => rows);
+    expect(await asOf('customers', 'account, phone')).toEqual([
+      { account: 'Anna', phone: null },
+      { account: 'Bob', phone: null },
+    ]);
+    expect(await asOf('invoices', `amount::text, items->0->>'description' as text`)).toEqual([
+      { amount: '10.5', text: null },
+    ]);
+    expect((await sluice(`undo ${last?.id}`, RULES)).stdout).toContain('1 replaced row');
+    expect((await ask(database, STORED))[0]).toMatchObject({ account: 'Ann', phone: null });
+  });
+});
+
 test('what is read afterwards is as it was masked, and the record in quarantine, too', async () => {
   await withPeople(async ({ customers, database, sluice, placesOf }) => {
     await sluice('migrate', RULES);

@@ -52,12 +52,14 @@ export async function maskStored(
   const tables = [list, ...list.children].map(({ name }) => sql.id(name));
   await sql`lock table ${sql.join(tables)} in share row exclusive mode`.execute(db);
   await sql`update sluice.cursors t set version = version + 1, readings = '{}' where ${ofList}`.execute(db);
+  await noteWritten(db, list);
   note(`${schema}.${list.name}`, await maskTable(db, list, mask));
   for (const child of list.children) {
     const maskItem = (row: string) => mask(row, child.field);
     note(`${schema}.${child.name}`, await maskTable(db, child, maskItem, { list, parent: child.parent }));
   }
   note(`${schema}.row_history`, await maskJsonIn(db, HISTORY, sql`t.resource = ${list.name}`, mask));
+  await keepWritten(db, list);
   note('sluice.quarantine', await maskJsonIn(db, QUARANTINE, ofList, mask));
   note('sluice.push_items', await maskJsonIn(db, PUSHED, ofPushes, mask));
   note('sluice.sealed_rows', await maskJsonIn(db, SEALED, ofSeals, mask));
@@ -78,6 +80,29 @@ export async function maskStored(
   );
   await forgetStatistics(db, schema, list);
   return counts;
+}
+
+const WRITTEN = sql.id('pg_temp', 'written_before_masks');
+
+/** Remembers when each row of the list was written. */
+async function noteWritten(db: Db, { name, key: [key = ''] }: DeclaredTable): Promise<void> {
+  await sql`drop table if exists ${WRITTEN}`.execute(db);
+  await sql`create temporary table written_before_masks on commit drop as select ${sql.id(key)} as key, _synced_at as at from ${sql.id(name)}`.execute(
+    db,
+  );
+}
+
+/** Rows that are masked now, and so new to whoever copies them on, were there before, as they are now: as versions, which are those of no run. */
+async function keepWritten(db: Db, { name, key: [key = ''], children }: DeclaredTable): Promise<void> {
+  const own = sql`t.${sql.id(key)}`;
+  const lines = children.map(
+    child =>
+      sql`${child.field}::text, (select coalesce(jsonb_agg(to_jsonb(c) - ${child.parent}::text order by c.line), '[]')
+        from ${sql.id(child.name)} c where c.${sql.id(child.parent)} = ${own})`,
+  );
+  await sql`insert into row_history (resource, key, row, valid_from, valid_to, ended_by)
+    select ${name}, ${own}::text, to_jsonb(t) || jsonb_build_object(${sql.join(lines)}), w.at, t._synced_at, 'changed'
+    from ${WRITTEN} w join ${sql.id(name)} t on ${own} = w.key where t._synced_at > w.at`.execute(db);
 }
 
 /** Writes down that these fields are masked, and no longer those. `counts`: of what was stored. */

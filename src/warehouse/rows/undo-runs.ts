@@ -54,6 +54,9 @@ export async function gatherUndone(tx: Db, table: Table, resource: string, runId
   const history = sql`${sql.id(table.schema, 'row_history')} h where h.resource = ${resource} and h.run_id = any(cast(${runIds} as bigint[]))
     and h.valid_to >= (select min(started_at) - interval '1 day' from sluice.runs where id = any(cast(${runIds} as bigint[])))`;
   const target = sql.id(table.schema, table.name);
+  // What was masked since is as it was otherwise: the version before it is one of no run.
+  const writtenBeforeMask = sql`(select max(m.valid_from) from ${sql.id(table.schema, 'row_history')} m where m.resource = ${resource}
+    and m.key = t.${sql.id(table.key.name)}::text and m.valid_to = t._synced_at and m.run_id is null)`;
   const columns = [table.key.name, ...contentOf(table), '_synced_at', '_read_at', '_hash'];
   await sql`drop table if exists pg_temp.undone`.execute(tx);
   // It may hold every row of the list, or a few: plans are made for what there is.
@@ -67,7 +70,7 @@ export async function gatherUndone(tx: Db, table: Table, resource: string, runId
     select l.key, jsonb_populate_record(t, v.row) as was, v.row - ${columns}::text[] as lines_were,
       ${childRowsByField(table)} as lines, l.valid_to as until,
       case when t.${sql.id(table.key.name)} is null and l.ended_by = 'deleted' then 'deleted'
-        when t._synced_at <= l.valid_to then 'replaced' else 'since' end as what, n.at
+        when t._synced_at <= l.valid_to or ${writtenBeforeMask} <= l.valid_to then 'replaced' else 'since' end as what, n.at
     from (select sluice.now() as at offset 0) n cross join versions l join ${sql.id(table.schema, 'row_history')} v on v.ctid = l.at
     left join ${target} t on t.${sql.id(table.key.name)} = l.key`.execute(tx);
   await sql`create index on ${UNDONE} (key)`.execute(tx);
