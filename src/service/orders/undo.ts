@@ -6,6 +6,7 @@ import { wholeTime } from '../../engine/slices/date-windows.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
+import { fillRestored } from '../../warehouse/database/fill-from-extra.ts';
 import { VERSION_DAYS } from '../../warehouse/ledgers/retention.ts';
 import { recordUndo } from '../../warehouse/ledgers/runs.ts';
 import { readRun } from '../../warehouse/reports/run-history.ts';
@@ -94,6 +95,7 @@ async function undoList(tx: Db, resource: Resource, ids: readonly string[], dryR
   const reason = `Undid ${runsText(ids)}.`;
   const undoRun = await recordUndo(tx, place, { updated: replaced, revived: deleted, reason });
   await restoreUndone(tx, table, place, undoRun);
+  await fillRestored(tx, table.schema, declareTable(name, resource.job));
   // Rows of a list that hides their dates are found by the window that showed them.
   if (strategy.membership === 'window') await keepWindows(tx, place, keysDeleted, wholeTime, new Date(0).toISOString());
   const slices = partition(resource).map(({ slice }) => ({

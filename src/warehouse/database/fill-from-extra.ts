@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from './database.ts';
-import type { Declared, DeclaredChild, DeclaredColumn, DeclaredRow } from './declared-table.ts';
+import type { Declared, DeclaredChild, DeclaredColumn, DeclaredRow, DeclaredTable } from './declared-table.ts';
 
 /** About 20,000 rows a second: the table is locked for so long. */
 const BATCH = 1000;
@@ -65,6 +65,26 @@ export async function fillFromExtra(
   }
   await sql`close kept`.execute(db);
   return unread;
+}
+
+/** Fills the columns of rows that were restored as they were before their fields had columns. */
+export async function fillRestored(db: Db, schema: string, list: DeclaredTable): Promise<void> {
+  await sql`select set_config('search_path', quote_ident(${schema}), true)`.execute(db);
+  for (const table of [list, ...list.children]) {
+    const { rows } = await sql<{ field: string }>`
+      select distinct field from ${sql.id(table.name)}, jsonb_object_keys(_extra) field where jsonb_typeof(_extra) = 'object'`.execute(
+      db,
+    );
+    // One by one: a row may hold one of them there, and have the others in their columns.
+    for (const { field } of rows)
+      await fillFromExtra(
+        db,
+        table,
+        table.columns.filter(({ name }) => name === field),
+        [],
+      );
+  }
+  await sql`set local search_path to default`.execute(db);
 }
 
 async function updateRows(db: Db, table: Declared, columns: readonly DeclaredColumn[], rows: readonly Taken[]) {

@@ -143,6 +143,20 @@ test('a field of a closed month becomes a column whose type some values do not h
   });
 });
 
+test('what a run replaced before a field had its column is restored there, too', async () => {
+  const products = [{ id: 1, name: 'Desk', project: 'Alpha' }];
+  await withFields(async ({ sluice, database }) => {
+    Object.assign(products[0] as object, { name: 'Table', project: 'Beta' });
+    expect((await sluice('sync', 'products')).code).toBe(0);
+    const [last] = await ask(database, `select max(id)::text as id from sluice.runs where resource = 'products'`);
+    expect((await sluice('fields', 'add', 'products', 'project', 'text')).code).toBe(0);
+    expect((await sluice('undo', String(last?.id))).code).toBe(0);
+    expect(await ask(database, 'select name, project, _extra from warehouse.products')).toEqual([
+      { name: 'Desk', project: 'Alpha', _extra: null },
+    ]);
+  }, products);
+});
+
 test('values that no longer fit their column are no loss: they are stored in _extra', async () => {
   const products = Array.from({ length: 10 }, (_, index) => ({ id: index + 1, name: 'Desk', hours: '12' }));
   await withFields(async ({ sluice, database }) => {
