@@ -164,7 +164,7 @@ async function eraseRecord(record: Erasure) {
     // Null if nothing was stored any more: it was erased before.
     receipt,
     erasedBefore,
-    refersTo: await findReferences(kysely, { schema, resource, id: key }),
+    refersTo: await findReferences(kysely, { schema, resource, id: key, versions: true }),
     mentions: dryRun ? [] : await findMentions(kysely, { source: source.name, schema, texts: marks.contacts }),
   };
 }

@@ -57,7 +57,12 @@ export const recordRoutes = (parts: ConsoleParts): Hono =>
         const { schema } = source;
         const read = await readStory(database, { source: source.name, schema, name, job }, key);
         const story = { ...read, quarantined: read.quarantined && withoutSecrets(parts, read.quarantined) };
-        const references = await findReferences(database.kysely, { schema, resource: name, id: story.key });
+        const references = await findReferences(database.kysely, {
+          schema,
+          resource: name,
+          id: story.key,
+          versions: false,
+        });
         const page = recordPage(parts, story, { jobs: source.jobs, references }, await nowIn(parts, source));
         return await c.html(page, story.state === 'unknown' ? 404 : 200);
       } catch (error) {

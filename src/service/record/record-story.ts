@@ -40,7 +40,7 @@ export async function readStory(
   const quarantined = await readQuarantined(kysely, place, key);
   const children: Record<string, readonly StoredValues[]> = {};
   if (row !== null)
-    for (const child of table.children) children[child.field] = await readChildRows(kysely, table.schema, child, key);
+    for (const child of table.children) children[child.field] = await readChildRows(kysely, table, child, key);
   const missing = row === null ? null : await readMissing(database, resource, key);
   return {
     source,

@@ -47,10 +47,13 @@ export interface Reference {
 
 const MOST_KEYS = 5;
 
-/** Counts the rows, stored or deleted, that refer to the record `id` of `resource` by a column such as `customer_id`. SQL: tables known at run time. */
+/**
+ * Counts the rows that refer to the record `id` of `resource` by a column such as `customer_id`; with `versions`, also earlier and deleted ones, which
+ * reads all that is kept of their lists. SQL: tables known at run time.
+ */
 export async function findReferences(
   db: Db,
-  { schema, resource, id }: { schema: string; resource: string; id: string },
+  { schema, resource, id, versions }: { schema: string; resource: string; id: string; versions: boolean },
 ): Promise<Reference[]> {
   const column = `${resource.replace(/s$/, '')}_id`;
   const { rows: tables } = await sql<{ name: string; key: string; type: string }>`
@@ -64,7 +67,7 @@ export async function findReferences(
     const { rows } = await sql<Omit<Reference, 'resource'>>`
       select count(*)::int as rows, coalesce((array_agg(key order by length(key), key))[1:${sql.lit(MOST_KEYS)}], '{}') as keys from (
         select ${sql.id(key)}::text as key from ${sql.id(schema, name)} where ${sql.id(column)} = cast(${id} as ${sql.raw(type)})
-        union all select key from ${sql.id(schema, 'row_history')} where resource = ${name} and row->>${column} = ${id}) r`.execute(
+        ${versions ? sql`union all select key from ${sql.id(schema, 'row_history')} where resource = ${name} and row->>${column} = ${id}` : sql``}) r`.execute(
       db,
     );
     if (rows[0] && rows[0].rows > 0) found.push({ resource: name, ...rows[0] });

@@ -21,10 +21,12 @@ export async function readStoredRow(db: Db, table: Table, key: string): Promise<
 }
 
 /** The child rows of a stored row, in their order. */
-export async function readChildRows(db: Db, schema: string, child: ChildTable, key: string): Promise<StoredValues[]> {
+export async function readChildRows(db: Db, table: Table, child: ChildTable, key: string): Promise<StoredValues[]> {
   const { rows } = await sql<{ row: StoredValues }>`
     select ${exactNumbers('to_json(t)', child.parent)} as row
-    from ${sql.id(schema, child.name)} t where t.${sql.id(child.parent)}::text = ${key} order by line`.execute(db);
+    from ${sql.id(table.schema, child.name)} t where t.${sql.id(child.parent)} = cast(${key} as ${sql.raw(table.key.type)}) order by line`.execute(
+    db,
+  );
   return rows.map(({ row }) => row);
 }
 
