@@ -138,7 +138,7 @@ test('masked rows were there before, as they are now, and what a run did before 
     expect(await asOf('invoices', `amount::text, items->0->>'description' as text`)).toEqual([
       { amount: '10.5', text: null },
     ]);
-    expect((await sluice(`undo ${last?.id}`, RULES)).stdout).toContain('1 replaced row');
+    expect((await sluice(`undo ${String(last?.id)}`, RULES)).stdout).toContain('1 replaced row');
     expect((await ask(database, STORED))[0]).toMatchObject({ account: 'Ann', phone: null });
   });
 });
