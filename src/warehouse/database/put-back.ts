@@ -31,7 +31,8 @@ export async function putBack(db: Db, list: DeclaredTable, tables: readonly Lack
       const columns = undeclared.filter(({ child_table }) => child_table === null);
       if (columns.length > 0) await putBackColumns(db, table.name, columns);
       const names = undeclared.map(({ field }) => field);
-      await putBackVersions(db, list.name, names, line);
+      const lists = children.map(({ field }) => field);
+      await putBackVersions(db, list.name, { fields: names, lists }, line);
       await forgetFields(
         db,
         list,
@@ -109,25 +110,28 @@ async function putBackChild(
 }
 
 /** The same in earlier versions; `line`: the list whose rows hold the fields. */
-async function putBackVersions(
-  db: Db,
-  list: string,
-  fields: readonly string[],
-  line: string | undefined,
-): Promise<void> {
+async function putBackVersions(db: Db, list: string, gone: Gone, line: string | undefined): Promise<void> {
+  const { fields } = gone;
   const row =
     line === undefined
-      ? inExtra(sql.ref('h.row'), fields)
-      : sql`jsonb_set(h.row, array[${line}]::text[], coalesce((select jsonb_agg(${inExtra(sql.ref('e.item'), fields)} order by e.at)
+      ? inExtra(sql.ref('h.row'), gone)
+      : sql`jsonb_set(h.row, array[${line}]::text[], coalesce((select jsonb_agg(${inExtra(sql.ref('e.item'), gone)} order by e.at)
           from jsonb_array_elements(h.row -> ${line}) with ordinality e(item, at)), '[]'))`;
   const holds =
     line === undefined ? sql`h.row ?| ${[...fields]}::text[]` : sql`jsonb_typeof(h.row -> ${line}) = 'array'`;
   await sql`update row_history h set row = ${row} where h.resource = ${list} and ${holds}`.execute(db);
 }
 
-/** The object with these fields in its `_extra`. */
-const inExtra = (object: RawBuilder<unknown>, fields: readonly string[]) => sql`(${object} - ${[...fields]}::text[])
+/** Fields that are no longer declared; `lists`: those of child rows. */
+interface Gone {
+  readonly fields: readonly string[];
+  readonly lists: readonly string[];
+}
+
+/** The object with these fields in its `_extra`, child rows as the source lists them: see `putBackChild`. */
+const inExtra = (object: RawBuilder<unknown>, { fields, lists }: Gone) => sql`(${object} - ${[...fields]}::text[])
   || jsonb_build_object('_extra', nullif(
-    coalesce((select jsonb_object_agg(f.key, f.value) from jsonb_each(${object}) f
-      where f.key = any(${[...fields]}::text[]) and jsonb_typeof(f.value) <> 'null'), '{}')
+    coalesce((select jsonb_object_agg(f.key, sluice.plain_row(jsonb_build_object('rows', f.value)) -> 'rows') from jsonb_each(${object}) f
+      where f.key = any(${[...fields]}::text[]) and jsonb_typeof(f.value) <> 'null'
+        and not (f.key = any(${[...lists]}::text[]) and f.value = '[]')), '{}')
     || case jsonb_typeof(${object} -> '_extra') when 'object' then ${object} -> '_extra' else '{}' end, '{}'))`;
