@@ -40,6 +40,10 @@ test('every order that a message says is paused can be resumed and cancelled by 
     expect(await said('pause')).toEqual([2, expect.stringContaining('There is no backfill to pause.')]);
     expect(await said('pause', id)).toEqual([0, expect.stringContaining(`Sync ${id} of invoices is paused.`)]);
     expect((await sluice('sync', 'invoices', '--full')).stderr).toContain(`sluice backfill resume ${id}.`);
+    // When it ends is not known while it is paused.
+    expect((await sluice('status', '--json')).json().orders).toMatchObject([
+      { id, state: 'paused', left: { finishesAt: null } },
+    ]);
     expect(await said('resume', id)).toEqual([
       0,
       `Sync ${id} of invoices is resumed; read it with sluice start or the same sync command.\n`,
