@@ -1,9 +1,11 @@
 import {
   accessSync,
-  chownSync,
+  closeSync,
   constants,
   existsSync,
+  fchownSync,
   mkdirSync,
+  openSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -49,9 +51,17 @@ export function replaceFile(path: string, text: string, mode: number, { setsMode
     mkdirSync(dirname(path), { recursive: true });
     const place = existsSync(path) ? realpathSync(path) : path;
     const stats = existsSync(place) ? statSync(place) : null;
-    writeFileSync(`${place}.new`, text, { mode: stats === null || setsMode ? mode : stats.mode & 0o777 });
-    if (stats !== null && process.geteuid?.() === 0) chownSync(`${place}.new`, stats.uid, stats.gid);
-    renameSync(`${place}.new`, place);
+    const next = `${place}.new`;
+    rmSync(next, { force: true });
+    // Never through a link: others may write the folder, and the name can be guessed.
+    const file = openSync(next, 'wx', stats === null || setsMode ? mode : stats.mode & 0o777);
+    try {
+      writeFileSync(file, text);
+      if (stats !== null && process.geteuid?.() === 0) fchownSync(file, stats.uid, stats.gid);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(next, place);
   } catch (cause) {
     throw cannotWrite(path, cause);
   }

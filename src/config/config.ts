@@ -86,6 +86,8 @@ export function createConfig(
 ) {
   return Object.freeze({
     ...own,
+    /** Of all sources, whichever of them a command works on. */
+    sourceNames: own.sources.map(({ name }) => name),
     /** Null: use the embedded server. */
     databaseUrl: data.DATABASE_URL ?? null,
     /** The login that may only read; null: none was given. */

@@ -9,8 +9,8 @@ import { readSourcesFile } from './sources-file.ts';
 export type ChangedSetting = 'SOURCE_NEVER' | 'SOURCE_HASH' | 'SOURCE_RESERVE';
 
 /**
- * How another value of a setting is written: into the entry of its source in the sources file, else into `.env`. Kind `failed` where it comes
- * from the environment, which no program can change for the next start.
+ * How another value of a setting is written: into the entry of its source in the sources file, else into `.env`. Kind `failed` where the
+ * environment has it, be it empty, which no program can change for the next start.
  */
 export function changeSetting({
   environment,
@@ -25,13 +25,16 @@ export function changeSetting({
   readonly setting: ChangedSetting;
   readonly value: string;
 }): FileChange {
-  const { file, texts, originOf } = readEnvironment(environment, directory);
+  const { file, texts } = readEnvironment(environment, directory);
   const refuse: (message: string) => never = message => {
     throw new SluiceError('failed', message, { next: `Set ${setting} there, and start the service again.` });
   };
   const sources = readSourcesFile(directory, texts.SOURCES_FILE);
-  if (sources === null && originOf(setting) === 'environment')
-    refuse(`${setting} comes from the environment of the service.`);
+  // One that is empty hides what `.env` says, too.
+  if (sources === null && environment[setting] !== undefined)
+    refuse(
+      `${setting} comes from the environment of the service${environment[setting].trim() === '' ? ', where it is empty' : ''}.`,
+    );
   if (sources === null && !existsSync(file)) refuse('The settings come from the environment of the service.');
   const path = sources?.path ?? file;
   const { text: before, refused, code } = readSettingsFile(path);

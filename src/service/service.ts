@@ -12,7 +12,7 @@ import { guardHost, guardToken } from './access/token-guard.ts';
 import { type ChangeStream, createChangeStream } from './answers/change-stream.ts';
 import { changedRoutes } from './console/changed.ts';
 import { closedMonthRoutes } from './console/closed-months.ts';
-import type { ConsoleParts } from './console/console-parts.ts';
+import { type ConsoleParts, noteUnreadable } from './console/console-parts.ts';
 import { CONSOLE_SCRIPT } from './console/console-script.ts';
 import { CONSOLE_STYLE } from './console/console-style.ts';
 import { exceptionRoutes } from './console/exceptions.ts';
@@ -115,7 +115,10 @@ function createApp(
 ): Hono {
   const { database, sources, pulse, hide, clock, log } = options;
   const rowCounts = createRowCounts(database);
-  const metrics = createMetrics(database, sources, rowCounts);
+  const metrics = createMetrics(database, sources, {
+    countRows: rowCounts,
+    onUnreadable: (source, error) => noteUnreadable(options, source, error),
+  });
   const readiness = createReadiness({ database, pending: options.pending, clock, log });
 
   const app = new Hono();

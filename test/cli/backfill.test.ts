@@ -29,6 +29,26 @@ long('an open backfill is listed and can be paused, however many later ones have
   });
 });
 
+test('every order that a message says is paused can be resumed and cancelled by its id', async () => {
+  await withInstallation({}, async ({ database, sluice }) => {
+    const place = { source: 'main', resource: 'invoices', kind: 'sync', whole: true } as const;
+    const { id } = await createOrder(database.kysely, place);
+    const said = async (...args: string[]) => {
+      const { code, stdout, stderr } = await sluice('backfill', ...args);
+      return [code, stdout + stderr];
+    };
+    expect(await said('pause')).toEqual([2, expect.stringContaining('There is no backfill to pause.')]);
+    expect(await said('pause', id)).toEqual([0, expect.stringContaining(`Sync ${id} of invoices is paused.`)]);
+    expect((await sluice('sync', 'invoices', '--full')).stderr).toContain(`sluice backfill resume ${id}.`);
+    expect(await said('resume', id)).toEqual([
+      0,
+      `Sync ${id} of invoices is resumed; read it with sluice start or the same sync command.\n`,
+    ]);
+    expect(await said('cancel', id)).toEqual([0, expect.stringContaining(`Sync ${id} of invoices is cancelled;`)]);
+    expect(await readOrders(database.kysely, [id])).toMatchObject([{ state: 'cancelled' }]);
+  });
+});
+
 test('backfill --dry-run sends no request; a detached order is listed, paused, resumed and cancelled', async () => {
   await withInstallation({}, async ({ sandbox, sluice, sync, database }) => {
     const unread = await sluice('backfill', 'invoices', '--dry-run');
@@ -44,6 +64,10 @@ test('backfill --dry-run sends no request; a detached order is listed, paused, r
     const order = (await sluice('backfill', 'invoices', '--from', from, '--detach', '--json')).json();
     expect(order).toMatchObject({ state: 'waiting', service: false });
     expect((await sluice('backfill', 'pause', String(order.order))).code).toBe(0);
+    // When it ends is not known while it is paused.
+    expect((await sluice('status', '--json')).json().orders).toMatchObject([
+      { id: String(order.order), state: 'paused', left: { finishesAt: null } },
+    ]);
     const again = await sluice('backfill', 'invoices', '--from', from);
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining('paused')]);
     expect((await sluice('backfill', 'resume')).code).toBe(0);

@@ -159,6 +159,40 @@ test('a wrong receivers.json is refused with its places, and none of its secrets
   });
 });
 
+test('a source or list that there is not is named by list, test and doctor', async () => {
+  await withDatabase(async (_, own) => {
+    await inFolder(own.url, async ({ cwd, env, notify }) => {
+      const receiver = { url: 'https://crm.example.com/hook-secret', form: 'slack' };
+      const receivers = [
+        { ...receiver, name: 'crm', source: 'mian', on: ['*.*'] },
+        { ...receiver, name: 'erp', source: 'main', on: ['invoicse.updated', 'invoicse.deleted', 'customers.*'] },
+        { ...receiver, name: 'good', source: 'main', on: ['invoices.updated', '*.deleted'] },
+      ];
+      writeFileSync(join(cwd, 'receivers.json'), JSON.stringify(receivers), { mode: 0o600 });
+      const crm = 'it names what there is not: source "mian" (did you mean "main"?)';
+      const erp = 'it names what there is not: list "invoicse" (did you mean "invoices"?)';
+      expect((await notify('list', '--json')).json().receivers).toMatchObject([
+        { name: 'crm', unknown: crm },
+        { name: 'erp', unknown: erp },
+        { name: 'good', unknown: null },
+      ]);
+      expect((await notify('list')).stdout).toContain(`new; ${crm}\n`);
+      for (const [name, unknown] of [
+        ['crm', crm],
+        ['erp', erp],
+      ] as const) {
+        const { code, stderr } = await notify('test', name);
+        expect([code, stderr]).toEqual([2, expect.stringContaining(`The receiver ${name} is not tried: ${unknown}.`)]);
+      }
+      const { checks } = (await run(['doctor', '--json'], { env, cwd })).json();
+      expect(checks.filter((each: { check: string }) => each.check === 'receivers')).toMatchObject([
+        { ok: false, found: `crm: ${crm}` },
+        { ok: false, found: `erp: ${erp}` },
+      ]);
+    });
+  });
+});
+
 test('a service that is killed after a receiver has accepted a message sends it again with the same id', {
   timeout: 60_000,
 }, async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -66,6 +66,11 @@ test('a setting is written where it stands: in the entry of its source, or in .e
     'failed',
     'SOURCE_NEVER comes from the environment of the service.',
   ]);
+  // As compose sets it: SOURCE_NEVER: ${SOURCE_NEVER:-}
+  expect(refusal({ SOURCE_NEVER: '' })).toEqual([
+    'failed',
+    'SOURCE_NEVER comes from the environment of the service, where it is empty.',
+  ]);
   expect(change()).toEqual({
     path: join(directory, '.env'),
     before: 'SOURCE_URL=http://localhost\n',
@@ -101,4 +106,17 @@ test('a changed file keeps its mode, also behind a link, and is put back where t
   expect(readFileSync(file, 'utf8')).toBe('A=2\n');
   await expect(failing(true)).rejects.toThrow('no');
   expect(readFileSync(file, 'utf8')).toBe('A=3\n');
+});
+
+test.each([
+  ['a link', symlinkSync],
+  ['another name of a file', linkSync],
+])('what was left beside a file, such as %s, is never written, and gives it no mode', (_, plant) => {
+  const directory = folder();
+  const [file, theirs] = [join(directory, '.env'), join(directory, 'theirs')];
+  writeFileSync(theirs, 'theirs', { mode: 0o644 });
+  plant(theirs, `${file}.new`);
+  replaceFile(file, 'SECRET=1\n', 0o600);
+  expect([readFileSync(theirs, 'utf8'), readFileSync(file, 'utf8')]).toEqual(['theirs', 'SECRET=1\n']);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
 });

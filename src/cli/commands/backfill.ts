@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { HOUR } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
-import { SluiceError } from '../../errors.ts';
+import { capitalized, SluiceError } from '../../errors.ts';
 import { count, moment, plural } from '../../service/format.ts';
 import { describeOrders, estimateReading, paceOf, remainingText, UNREAD } from '../../service/orders/order-cost.ts';
 import {
@@ -16,7 +16,7 @@ import {
 } from '../../service/orders/order-requests.ts';
 import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { type ListedOrder, listOrders, openOrders } from '../../warehouse/ledgers/orders.ts';
+import { allOpenOrders, type ListedOrder, listOrders } from '../../warehouse/ledgers/orders.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { readSources } from '../run/complete-orders.ts';
@@ -58,7 +58,7 @@ export function command(cli: Cli): Command {
   for (const name of ['pause', 'resume', 'cancel'] as const) {
     const change = newCommand(name, `sluice backfill ${name} 17`)
       .description(CHANGE_TEXTS[name])
-      .argument('[id]', 'the order, as "backfill list" shows it; optional if only one qualifies')
+      .argument('[id]', 'the order, of whatever kind; optional if only one backfill qualifies')
       .action(cli.action({ source: false }, (session, id: string | undefined) => changeBackfill(session, id, name)));
     command.addCommand(change);
   }
@@ -147,16 +147,22 @@ function costText(total: Record<'slices' | 'neverRead' | 'rows' | 'requests' | '
 /** How many ended backfills are listed; open ones are always listed. */
 const MOST = 50;
 
-/** The backfills of the command's sources, newest first. */
-async function findBackfills(session: Session): Promise<{ database: Database; orders: ListedOrder[] }> {
+/** The orders of the command's sources that have not ended, newest first. */
+async function findOpenOrders(session: Session): Promise<{ database: Database; orders: ListedOrder[] }> {
   const database = await session.openDatabase();
   if (!(await hasBookkeeping(session, database))) return { database, orders: [] };
-  const byId = new Map<string, ListedOrder>();
-  for (const { name } of session.settings.sources) {
-    const open = (await openOrders(database.kysely, name)).filter(order => order.kind === 'backfill');
-    for (const order of [...(await listOrders(database.kysely, { sources: [name], kind: 'backfill' }, MOST)), ...open])
+  const sources = session.settings.sources.map(({ name }) => name);
+  return { database, orders: (await allOpenOrders(database.kysely, sources)).reverse() };
+}
+
+/** The backfills of the command's sources, newest first. */
+async function findBackfills(session: Session): Promise<{ database: Database; orders: ListedOrder[] }> {
+  const { database, orders } = await findOpenOrders(session);
+  if (!(await hasBookkeeping(session, database))) return { database, orders: [] };
+  const byId = new Map(orders.filter(order => order.kind === 'backfill').map(order => [order.id, order]));
+  for (const { name } of session.settings.sources)
+    for (const order of await listOrders(database.kysely, { sources: [name], kind: 'backfill' }, MOST))
       byId.set(order.id, order);
-  }
   return { database, orders: [...byId.values()].sort((a, b) => Number(b.id) - Number(a.id)) };
 }
 
@@ -204,24 +210,27 @@ function draw({ terminal, settings }: Session, listed: Awaited<ReturnType<typeof
   return [drawn, ...below.filter(Boolean)].join('\n\n');
 }
 
-/** Pauses, resumes or cancels a backfill: the one with this id or, without an id, the only one in a state that allows it. */
+/**
+ * Pauses, resumes or cancels the order with this id, of whatever kind, or without an id the only backfill in a state that allows it: messages
+ * name these commands for every order.
+ */
 async function changeBackfill(session: Session, given: string | undefined, change: OrderChange): Promise<0> {
   const { terminal } = session;
-  const { database, orders } = await findBackfills(session);
-  const open = orders.filter(order => allows(order, change));
+  const { database, orders } = await findOpenOrders(session);
+  const allowed = orders.filter(order => allows(order, change));
+  const open = allowed.filter(order => order.kind === 'backfill');
   const only = open.length === 1 ? open[0] : undefined;
-  const order = given === undefined ? only : open.find(each => each.id === given);
+  const order = given === undefined ? only : allowed.find(each => each.id === given);
   const { to } = CHANGES[change];
   if (!order || !(await changeOrder(database, order, change))) throw noSuchBackfill(change, given, open);
-  const { id, source, resource } = order;
+  const { id, source, resource, kind } = order;
+  const what = `${capitalized(kind)} ${id} of ${resource}`;
   const service = await isServiceRunning(database, source);
   terminal.show({ order: Number(id), resource, state: to, service }, () => {
-    if (to === 'paused') return `Backfill ${id} of ${resource} is paused. To continue: sluice backfill resume ${id}`;
-    if (to === 'cancelled') return `Backfill ${id} of ${resource} is cancelled; rows already read are kept.`;
-    const reader = service
-      ? 'the running service reads it.'
-      : 'read it with sluice start or the same backfill command.';
-    return `Backfill ${id} of ${resource} is resumed; ${reader}`;
+    if (to === 'paused') return `${what} is paused. To continue: sluice backfill resume ${id}`;
+    if (to === 'cancelled') return `${what} is cancelled; rows already read are kept.`;
+    const reader = service ? 'the running service reads it.' : `read it with sluice start or the same ${kind} command.`;
+    return `${what} is resumed; ${reader}`;
   });
   return 0;
 }

@@ -14,6 +14,7 @@ import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { withClient } from '../run/source-client.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describeAddresses, describePowers, describeShared, describeTls } from '../session/check-settings.ts';
+import { CORRECT_RECEIVERS, describeUnknown, hiddenReceivers } from '../session/receivers.ts';
 import { type Cli, isOpen, newCommand, type OpenSource, type Session, type Warehouse } from '../session/session.ts';
 import { unknownMasks } from '../session/source-jobs.ts';
 import { openLedger } from '../session/source-settings.ts';
@@ -42,6 +43,7 @@ export function command(cli: Cli): Command {
         for (const found of describeAddresses(settings.sources)) note({ check: 'address', ok: true, found });
         for (const shared of describeShared(settings.sources.filter(isOpen)))
           note({ check: 'sources', ok: true, ...shared });
+        await checkReceivers(session, note);
         const ok = checks.every(check => check.ok);
         terminal.show({ ok, checks, settings: settings.shown, traits }, () => draw(session, checks, traits, all));
         return ok ? 0 : 1;
@@ -116,6 +118,14 @@ async function checkLogins(session: Session, database: Warehouse, note: Note): P
   const [mighty] = await describePowers(reader);
   if (mighty) note({ check, ok: false, found: mighty.found, next: 'Create another: sluice grant' });
   else note({ check, ok: true, found: `sluice sql reads as ${new URL(reader.url).username}` });
+}
+
+async function checkReceivers(session: Session, note: Note): Promise<void> {
+  const check = 'receivers';
+  for (const receiver of (await attempt(note, check, undefined, async () => hiddenReceivers(session))) ?? []) {
+    const unknown = describeUnknown(session, receiver);
+    if (unknown !== null) note({ check, ok: false, found: `${receiver.name}: ${unknown}`, next: CORRECT_RECEIVERS });
+  }
 }
 
 /** Runs `work`; an error becomes a failed check. */

@@ -21,7 +21,7 @@ import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
 import { parseChangeNumber, refuseFrom } from '../session/change-numbers.ts';
-import { hiddenReceivers, secretsOf } from '../session/receivers.ts';
+import { CORRECT_RECEIVERS, describeUnknown, hiddenReceivers, secretsOf } from '../session/receivers.ts';
 import { type Cli, type ExitCode, newCommand, type Session, selectResources } from '../session/session.ts';
 import { isServiceRunning } from '../session/source-settings.ts';
 
@@ -164,17 +164,26 @@ async function listReceivers(session: Session): Promise<0> {
   const known = await hasBookkeeping(session, database);
   const deliveries = known ? await listDeliveries(database.kysely, settings.sources) : [];
   const receivers = hiddenReceivers(session)
-    .filter(({ source }) => settings.sources.some(({ name }) => name === source))
+    .filter(
+      ({ source }) => settings.sources.some(({ name }) => name === source) || !settings.sourceNames.includes(source),
+    )
     .map(({ name, source, url, on, where = null, form, allowPrivate }) => {
+      const unknown = describeUnknown(session, { source, on });
       const found = deliveries.find(each => each.name === name && each.source === source);
       const host = new URL(url).host;
-      return { name, source, host, on, where, form, allowPrivate, state: stateOf(found), ...found };
+      return { name, source, host, on, where, form, allowPrivate, state: stateOf(found), unknown, ...found };
     });
   terminal.show({ receivers }, () => {
     if (receivers.length === 0) return 'There are no receivers. To add one: sluice notify add https://..';
-    const rows = receivers.map(({ name, host, on, behind = '', state, reason, retryAt }) => {
+    const rows = receivers.map(({ name, host, on, behind = '', state, unknown, reason, retryAt }) => {
       const again = retryAt ? [`again at ${momentWithZone(retryAt, 'UTC')}`] : [];
-      return [name, host, on.join(', '), behind, [state, ...(reason ? [reason] : []), ...again].join('; ')];
+      return [
+        name,
+        host,
+        on.join(', '),
+        behind,
+        [state, ...(unknown ? [unknown] : []), ...(reason ? [reason] : []), ...again].join('; '),
+      ];
     });
     const paused = receivers.find(({ state }) => state === 'paused');
     return [
@@ -214,6 +223,11 @@ async function removeReceiver(session: Session, name: string): Promise<0> {
 async function testReceiver(session: Session, name: string): Promise<ExitCode> {
   const { terminal, clock, signal } = session;
   const receiver = findReceiver(hiddenReceivers(session), name);
+  const unknown = describeUnknown(session, receiver);
+  if (unknown !== null)
+    throw new SluiceError('configuration', `The receiver ${name} is not tried: ${unknown}.`, {
+      next: CORRECT_RECEIVERS,
+    });
   const id = `${receiver.source}.${name}.test-${randomBytes(6).toString('hex')}`;
   const body = composeTest(receiver.form, receiver.source);
   const outcome = await send({ clock }, receiver, { id, body, signal });

@@ -5,6 +5,7 @@ import { embeddedStatus, openEmbedded } from '../../embedded-postgres/embedded-s
 import { limitServerLog } from '../../embedded-postgres/server-process.ts';
 import { type AgendaMemory, newMemory } from '../../engine/run/agenda.ts';
 import { explain, isKind, SluiceError } from '../../errors.ts';
+import type { Receiver } from '../../receivers.ts';
 import { refuseUnprotectedHost } from '../../service/access/token-guard.ts';
 import { createPulse, type Pulse, watchEventLoop } from '../../service/health/health.ts';
 import { monitorIncidents } from '../../service/incidents/incident-monitor.ts';
@@ -20,7 +21,7 @@ import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
-import { hiddenReceivers } from '../session/receivers.ts';
+import { describeUnknown, hiddenReceivers } from '../session/receivers.ts';
 import {
   type Cli,
   isOpen,
@@ -154,6 +155,7 @@ async function serveBeside(
   const readReceivers = () => hiddenReceivers(session);
   // A wrong file is reported now, and not only in the log.
   readReceivers();
+  const unknownNow = (receiver: Receiver) => describeUnknown(editor.session, receiver);
   const common = { database, sources: served, hide: terminal.hidden, clock, log };
   // The start has migrated all of them. Each probe checks one, in turn: checking 200 took longer than a probe waits.
   let probes = 0;
@@ -168,7 +170,9 @@ async function serveBeside(
   closing.push(() => service.close());
   const alerts = { alertUrl, alertAllowsPrivate, freshnessLimitMs };
   closing.push(runBeside(over => monitorIncidents({ ...common, ...alerts }, over)));
-  closing.push(runBeside(over => deliverChanges({ ...common, openReader, readReceivers }, over)));
+  closing.push(
+    runBeside(over => deliverChanges({ ...common, openReader, readReceivers, describeUnknown: unknownNow }, over)),
+  );
   log.info({ url: service.url }, 'console');
   return pulse;
 }

@@ -11,7 +11,6 @@ import { INCIDENT_WORDS } from '../../service/status/incident-words.ts';
 import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import type { OrderProgress } from '../../warehouse/reports/order-progress.ts';
 import type { Spending } from '../../warehouse/reports/state-queries.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
@@ -73,8 +72,11 @@ async function readSource(session: Session, database: Database, source: SourceCo
 /** The open orders, each with what it still needs. */
 function ordersOf({ source, status: { orders, readAt, usage } }: ReadSource) {
   const abreast = orders.filter(order => order.state !== 'paused').length;
-  const left = (progress: OrderProgress) => estimateRemaining(progress, paceOf(source, usage), readAt, abreast);
-  return orders.map(({ progress, ...order }) => ({ ...order, left: left(progress) }));
+  return orders.map(({ progress, ...order }) => {
+    const left = estimateRemaining(progress, paceOf(source, usage), readAt, abreast);
+    // Nobody knows when a paused one goes on.
+    return { ...order, left: order.state === 'paused' ? { ...left, finishesAt: null } : left };
+  });
 }
 
 type State = Awaited<ReturnType<typeof readState>>;

@@ -1,5 +1,6 @@
 import { readReceivers } from '../../config/receivers-file.ts';
-import type { Receiver } from '../../receivers.ts';
+import { didYouMean } from '../../nearest-name.ts';
+import { parsePattern, RECEIVERS_FILE, type Receiver } from '../../receivers.ts';
 import type { Session } from './session.ts';
 
 /** The receivers as the file is now; no output shows their secrets from now on. Kind `configuration` for a wrong file. */
@@ -7,6 +8,22 @@ export function hiddenReceivers({ shell, terminal }: Pick<Session, 'shell' | 'te
   const receivers = readReceivers(shell.cwd);
   terminal.hide(receivers.flatMap(secretsOf));
   return receivers;
+}
+
+export const CORRECT_RECEIVERS = `Correct ${RECEIVERS_FILE}; a running service follows.`;
+
+/** What a receiver names and there is not, so that it is never delivered; null if there is all of it. */
+export function describeUnknown(
+  { settings: { sourceNames }, jobs }: Pick<Session, 'settings' | 'jobs'>,
+  { source, on }: Pick<Receiver, 'source' | 'on'>,
+): string | null {
+  const lists = [...jobs.keys()];
+  const named = on.flatMap(text => parsePattern(text)?.resource ?? []).filter(list => list !== '*');
+  const unknown = [
+    ...(sourceNames.includes(source) ? [] : [`source "${source}"${didYouMean(source, sourceNames)}`]),
+    ...[...new Set(named)].filter(list => !jobs.has(list)).map(list => `list "${list}"${didYouMean(list, lists)}`),
+  ];
+  return unknown.length === 0 ? null : `it names what there is not: ${unknown.join(', ')}`;
 }
 
 /** A long path holds a key, as those of Slack do; a short one is a word that may stand anywhere. */

@@ -95,7 +95,11 @@ export async function refusable<T>(work: () => Promise<T>): Promise<T | SluiceEr
 }
 
 /** Says why a source cannot be read, for people. */
-export function noteUnreadable({ hide, log }: ConsoleParts, { name }: ServedSource, error: unknown): string {
+export function noteUnreadable(
+  { hide, log }: Pick<ConsoleParts, 'hide' | 'log'>,
+  { name }: ServedSource,
+  error: unknown,
+): string {
   log.warn({ source: name, err: error }, 'could not read the state of a source');
   return hide(explain(error));
 }

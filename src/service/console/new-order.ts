@@ -92,11 +92,11 @@ ${price === null ? '' : priceCard(price, form, now)}`;
 
 const MOST_PARTS = 40;
 
-function priceCard({ estimate, free, limit, finishesAt }: Price, form: OrderForm, now: Now): Html {
+function priceCard({ estimate, range, free, limit, finishesAt }: Price, form: OrderForm, now: Now): Html {
   const { parts, requests, rows, neverRead } = estimate;
   const { source, resource, work, from, to } = form;
   const cost = requests > 0 ? `about ${plural(requests, 'request')}` : 'not known yet';
-  const title = `${capitalized(work)} ${resource}, ${rangeText({ from: from || null, to: to || null })}`;
+  const title = `${capitalized(work)} ${resource}, ${rangeText(range)}`;
   const finish =
     finishesAt === null
       ? `${plural(neverRead, 'part')} of ${count(parts.length)} ${neverRead === 1 ? 'was' : 'were'} never read, so the cost and the end are not known yet.`
@@ -132,7 +132,7 @@ async function priceOf({ database }: ConsoleParts, source: ServedSource, form: O
   const usage = await source.usage();
   const finish = finishTime(estimate.requests, paceOf(source.rules, usage), await databaseNow(database));
   const { free, limit } = usage;
-  return { estimate, free, limit, finishesAt: estimate.neverRead > 0 ? null : finish };
+  return { estimate, range, free, limit, finishesAt: estimate.neverRead > 0 ? null : finish };
 }
 
 /** What the order would cost, as far as known; without a time to finish while a part was never read. */

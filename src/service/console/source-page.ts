@@ -135,7 +135,7 @@ const NAMES: Readonly<Record<(typeof PURPOSES)[number], string>> = {
 
 function requestsChart({ requests, hourlyLimit: limit }: SourceDetail, timeZone: string): Html {
   const all = requests.reduce((sum, hour) => sum + PURPOSES.reduce((of, name) => of + hour[name], 0), 0);
-  return html`<p class="soft">${count(all)} requests; dashed: the ${count(Math.floor(limit))} that the source allows in an hour.</p>${bars(
+  return html`<p class="soft">${count(all)} requests; dashed: the ${count(Math.floor(limit))} that Sluice may send in an hour.</p>${bars(
     {
       label: 'Requests of each hour by purpose',
       unit: 'hour',
@@ -197,7 +197,7 @@ async function readDetail(database: Database, source: ServedSource, { usage, rea
     calendars,
     changes: await changesByDay(kysely, { source: name, resources: [...source.jobs.keys()], timeZone }, DAYS),
     requests: await requestsByHour(kysely, name),
-    /** Requests that the source allows in an hour. */
+    /** Requests that Sluice may send in an hour: what the source allows without the reserve. */
     hourlyLimit: hourlyLimit(rules),
     agenda: nextQuestions(await readAgenda(database, { ...source, rules }, schema), MOST_QUESTIONS),
     profile: describeProfile(await readTraits(kysely, name)),

@@ -42,7 +42,11 @@ const run = z.object({
   reason: z.string().nullable(),
 });
 
-const state = z.enum(CONDITIONS).describe('up to date: all that was due at the last tick was read.');
+const state = z
+  .enum(CONDITIONS)
+  .describe(
+    'up to date: all that was due at the last tick was read; without any schedule, all within the last 24 hours.',
+  );
 
 const verdict = z.object({ text: z.string(), rest: z.string() });
 
@@ -50,7 +54,11 @@ const gist = z.object({
   name: z.string(),
   state,
   reason: z.string().nullable().describe('Why it cannot be read; null otherwise.'),
-  upToDateAt: moment.nullable().describe('The latest tick served for each resource; of these, the oldest.'),
+  upToDateAt: moment
+    .nullable()
+    .describe(
+      'The latest tick served for each resource; of these, the oldest. Without any schedule: the oldest proof.',
+    ),
   isRead: z.boolean(),
   rows: z.number().int(),
   missing: z.number().int(),

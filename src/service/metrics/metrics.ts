@@ -17,6 +17,10 @@ import { WEBHOOK_RESULTS, type WebhookResult } from '../webhooks/webhook-receive
  * same values. Bookkeeping is deleted after some days, so past events are gauges of the last 24 hours, not counters.
  */
 export const METRICS = {
+  sluice_source_readable: [
+    '1 if the state of the source can be read from Postgres. If not, such as without its schema, 0, and nothing else is reported of it.',
+    'source',
+  ],
   sluice_rows: ['Rows in the table of the resource, as of its last commit.', 'source', 'resource'],
   sluice_freshness_seconds: [
     'Seconds since the start of the last successful sync. Absent while a part was never read.',
@@ -93,7 +97,15 @@ export const METRICS = {
 /** The metrics that are read from Postgres. */
 type GaugeName = Exclude<keyof typeof METRICS, `${string}_total`>;
 
-export function createMetrics(database: Database, sources: readonly ServedSource[], rowCounts: RowCounts) {
+export function createMetrics(
+  database: Database,
+  sources: readonly ServedSource[],
+  given: {
+    readonly countRows: RowCounts;
+    /** Is told why a source cannot be read. */
+    readonly onUnreadable: (source: ServedSource, error: unknown) => string;
+  },
+) {
   const registry = new Registry();
   const gauges = new Map<string, Gauge>();
   for (const [name, [help, ...labelNames]] of Object.entries(METRICS)) {
@@ -108,17 +120,24 @@ export function createMetrics(database: Database, sources: readonly ServedSource
   /** Concurrent scrapes share one look at the database. */
   const scrape = sharedRun(async () => {
     const at = await databaseNow(database);
-    const states = await readStates(database, sources, { isServed: true, countRows: rowCounts });
-    const facts = await mapSources(sources, (source, place) =>
-      readFacts(database, source, states[place] as SourceState),
-    );
+    const states = await readStates(database, sources, { isServed: true, ...given });
+    const facts = await mapSources(sources, async (source, place) => {
+      const state = states[place] as SourceState;
+      const known =
+        state.unreadable === null
+          ? await readFacts(database, source, state).catch((error: unknown) => void given.onUnreadable(source, error))
+          : undefined;
+      return { source: source.name, known };
+    });
     for (const gauge of gauges.values()) gauge.reset();
-    for (const each of facts) {
+    for (const { source, known } of facts) {
       const add: Add = (name, labels, value) => {
-        if (value !== null) gauges.get(name)?.set({ source: each.state.name, ...labels }, value);
+        if (value !== null) gauges.get(name)?.set({ source, ...labels }, value);
       };
-      measureResources(each, add);
-      measureWork(each, at, add);
+      add('sluice_source_readable', {}, known ? 1 : 0);
+      if (known === undefined) continue;
+      measureResources(known, add);
+      measureWork(known, at, add);
     }
     return registry.metrics();
   });

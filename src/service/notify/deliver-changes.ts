@@ -18,28 +18,34 @@ export async function deliverChanges(
     readonly sources: readonly Pick<ServedSource, 'name' | 'schema'>[];
     /** As the file is now. */
     readonly readReceivers: () => readonly Receiver[];
+    /** What a receiver names and there is not; null if there is all of it. */
+    readonly describeUnknown: (receiver: Receiver) => string | null;
   },
   signal: AbortSignal,
 ): Promise<void> {
-  const { database, sources, readReceivers, clock, log } = options;
+  const { database, sources, readReceivers, describeUnknown, clock, log } = options;
   const schemas = new Map(sources.map(({ name, schema }) => [name, schema]));
   const running = new Map<string, Promise<void>>();
   let receivers: readonly Receiver[] = [];
-  /** Of receivers, by name, and of the file, whose is none: looked for each second, and said once. */
-  const problems = new Map<string, string>();
-  const report = (of: string, error: unknown, consequence: string) => {
-    const reason = explain(error);
-    if (reason !== problems.get(of)) log.warn({ of, reason }, consequence);
-    problems.set(of, reason);
+  /** Reasons, by whose they are and what follows from them: looked for each second, and said once. */
+  const said = new Map<string, string>();
+  const report = (of: string, consequence: string, reason: string | null) => {
+    const key = `${of} ${consequence}`;
+    if (reason === null) return void said.delete(key);
+    if (reason !== said.get(key)) log.warn({ of, reason }, consequence);
+    said.set(key, reason);
   };
 
   const read = () => {
+    const consequence = 'the receivers stay as they were';
     try {
       receivers = readReceivers();
-      problems.delete(RECEIVERS_FILE);
+      report(RECEIVERS_FILE, consequence, null);
     } catch (error) {
-      report(RECEIVERS_FILE, error, 'the receivers stay as they were');
+      report(RECEIVERS_FILE, consequence, explain(error));
     }
+    for (const receiver of receivers)
+      report(receiver.name, 'a receiver does not get what it should', describeUnknown(receiver));
   };
 
   async function serve({ name, source }: Receiver, schema: string): Promise<void> {
@@ -58,8 +64,8 @@ export async function deliverChanges(
       const schema = schemas.get(receiver.source);
       if (schema === undefined || running.has(name)) continue;
       const serving = serve(receiver, schema)
-        .then(() => void problems.delete(name))
-        .catch((error: unknown) => report(name, error, 'could not look for changes'))
+        .then(() => null, explain)
+        .then(reason => report(name, 'could not look for changes', reason))
         .finally(() => running.delete(name));
       running.set(name, serving);
     }

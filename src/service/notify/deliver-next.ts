@@ -15,7 +15,7 @@ import {
 } from '../../warehouse/ledgers/deliveries.ts';
 import { readNumbers, whyNotFrom } from '../../warehouse/reports/changes.ts';
 import { afterFailure, MOST_FAILING_MS } from './after-failure.ts';
-import { composeMessage, LIMITS } from './compose-message.ts';
+import { composeMessage, LIMITS, sentBytes } from './compose-message.ts';
 import { findChanges } from './find-changes.ts';
 import { type Outcome, post } from './post.ts';
 import { takeBatch } from './take-batch.ts';
@@ -86,7 +86,7 @@ async function deliver(
   }
   const range = { schema, from: turn.next, to: Math.min(end, seen) };
   const found = await findChanges(reader, receiver, { ...range, signal });
-  const { changes, to } = takeBatch(found, range.to, LIMITS[form]);
+  const { changes, to } = takeBatch(found, range.to, LIMITS[form], data => sentBytes(form, data));
   if (changes.length > 0) {
     if (!(await noteSending(database.kysely, turn, to, SENDING_MS))) {
       await releaseTurn(database.kysely, turn);

@@ -11,12 +11,17 @@ export interface BatchLimit {
 
 /**
  * Of the changes found up to the number `to`, in order, the first that fit in one message, and the last number that is dealt with once they are
- * delivered. One alone may be larger than the limit: without it, no later one would ever be delivered.
+ * delivered. One alone may be larger than the limit: without it, no later one would ever be delivered. `sizeOf`: of what is sent of a change, in bytes.
  */
-export function takeBatch(found: readonly Found[], to: number, { changes, bytes }: BatchLimit) {
+export function takeBatch(
+  found: readonly Found[],
+  to: number,
+  { changes, bytes }: BatchLimit,
+  sizeOf: (data: string) => number = data => Buffer.byteLength(data),
+) {
   let size = 0;
   const cut = found.findIndex(({ data }, at) => {
-    size += Buffer.byteLength(data) + 1;
+    size += sizeOf(data) + 1;
     return at > 0 && (at >= changes || size > bytes);
   });
   const first = found[cut];

@@ -38,6 +38,13 @@ const RULES = {
     say: (first, found) =>
       `${withOthers(first, found)} ${found.length === 1 ? 'is' : 'are'} being read for the first time`,
   },
+  'no schedule': {
+    icon: 'off',
+    // Read when somebody asks for it; for a day it counts as up to date.
+    holds: ({ ticks, resources }) => ticks.length === 0 && !resources.every(isProvenInADay),
+    say: (first, found) =>
+      `${withOthers(first, found)}: no schedule is set, and not all of it was read within the last 24 hours`,
+  },
   'no tick yet': {
     icon: 'off',
     // Without a tick nothing says that all that is due was read.
@@ -47,6 +54,10 @@ const RULES = {
   'order running': { icon: 'busy', holds: ({ orders }) => orders.some(order => order.state === 'running'), say: null },
   'up to date': { icon: 'ok', holds: () => true, say: null },
 } as const satisfies Record<string, Rule>;
+
+function isProvenInADay({ absent, slices, provenInADay }: SourceState['resources'][number]): boolean {
+  return absent || (slices > 0 && provenInADay === slices);
+}
 
 type Condition = keyof typeof RULES;
 

@@ -1,4 +1,5 @@
 import type { Usage } from '../../budget/ledger/usage.ts';
+import { stampMs } from '../../clock.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
@@ -41,7 +42,10 @@ export interface SourceState {
   readonly resources: readonly (ResourceProof & { readonly rows: number })[];
   /** The newest tick of each scheduled resource that was served. */
   readonly ticks: readonly ServedTick[];
-  /** The oldest of those (epoch ms): all that was due then was read. Null while one was never served, or none has a schedule. */
+  /**
+   * The oldest of those (epoch ms): all that was due then was read. Null while one was never served. Where nothing has a schedule, the oldest
+   * proof; null while a part was never read.
+   */
   readonly upToDateAt: number | null;
   /** Who reads it now; null if nobody does. */
   readonly reader: SourceReader | null;
@@ -121,6 +125,7 @@ export async function readStates<S extends Asked>(
     try {
       const cursors = new Map(versions.get(name)?.map(({ resource, version }) => [resource, version]));
       const rows = await countRows(source, cursors);
+      const resources = withoutSource(proofs.get(name));
       return {
         name,
         timeZone,
@@ -128,9 +133,9 @@ export async function readStates<S extends Asked>(
         incidents: incidents.get(name) ?? [],
         runs: withoutSource(runs.get(name)).map(run => ({ ...run, state: shownRunState(run.state, presence) })),
         orders: (orders.get(name) ?? []).map(order => ({ ...order, state: shownOrderState(order.state, presence) })),
-        resources: withoutSource(proofs.get(name)).map(each => ({ ...each, rows: rows.get(each.resource) ?? 0 })),
+        resources: resources.map(each => ({ ...each, rows: rows.get(each.resource) ?? 0 })),
         ticks: served,
-        upToDateAt: oldestTick(served),
+        upToDateAt: served.length > 0 ? oldestTick(served) : oldestProof(resources),
         reader,
         requests: requests.get(name) ?? 0,
       };
@@ -196,10 +201,19 @@ export async function readFullState(
   };
 }
 
-/** The oldest of the newest ticks; null while one was never served, or none has a schedule. */
+/** The oldest of the newest ticks; null while one was never served. */
 function oldestTick(ticks: readonly ServedTick[]): number | null {
   const served = ticks.flatMap(({ at }) => at ?? []);
-  return served.length > 0 && served.length === ticks.length ? Math.min(...served) : null;
+  return served.length === ticks.length ? Math.min(...served) : null;
+}
+
+/** Since when all that the source offers was read; null while a part never was. */
+function oldestProof(resources: readonly ResourceProof[]): number | null {
+  const offered = resources.filter(({ absent }) => !absent);
+  const proven = offered.flatMap(each =>
+    each.neverRead > 0 || each.oldestProof === null ? [] : stampMs(each.oldestProof),
+  );
+  return proven.length === offered.length && proven.length > 0 ? Math.min(...proven) : null;
 }
 
 /** Which processes work for a source at this moment. */

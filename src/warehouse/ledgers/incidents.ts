@@ -1,10 +1,11 @@
 import { type Selectable, type SqlBool, sql } from 'kysely';
+import { HOUR, SECOND } from '../../clock.ts';
 import { NOT_OFFERED } from '../../engine/slices/coverage-entry.ts';
 import { anyOf } from '../database/arrays.ts';
 import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Database, Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
-import { daysAgo, NOW } from '../database/now.ts';
+import { daysAgo, fromNow, NOW } from '../database/now.ts';
 import { covering, notOffered } from './coverage.ts';
 
 /**
@@ -170,9 +171,12 @@ export async function noteNotice(
     .execute();
 }
 
+const LONGEST_LEASE_MS = HOUR;
+
 /**
  * Leases to this process, for `leaseSeconds`, one incident whose start or end is still to be reported; null when there is none. If it
  * ended before its start was reported, only the end is. Failed attempts lengthen the lease, up to an hour.
+ * A lease that ends later than that predates a backward clock step, and counts for nothing.
  */
 export async function claimUntold(db: Db, source: string, leaseSeconds: number): Promise<Reported | null> {
   const isUntold = sql<SqlBool>`case when ended_at is null then told_at is null
@@ -181,7 +185,7 @@ export async function claimUntold(db: Db, source: string, leaseSeconds: number):
     .updateTable('sluice.incidents')
     .set(eb => ({
       attempts: eb('attempts', '+', 1),
-      retry_at: sql<string>`sluice.now() + make_interval(secs => least(${leaseSeconds} * power(2, least(attempts, 20)), 3600))`,
+      retry_at: sql<string>`sluice.now() + make_interval(secs => least(${leaseSeconds} * power(2, least(attempts, 20)), ${LONGEST_LEASE_MS / SECOND}))`,
     }))
     .where('id', '=', eb =>
       eb
@@ -189,7 +193,13 @@ export async function claimUntold(db: Db, source: string, leaseSeconds: number):
         .select('id')
         .where('source', '=', source)
         .where(isUntold)
-        .where(each => each.or([each('retry_at', 'is', null), each('retry_at', '<=', NOW)]))
+        .where(each =>
+          each.or([
+            each('retry_at', 'is', null),
+            each('retry_at', '<=', NOW),
+            each('retry_at', '>', fromNow(LONGEST_LEASE_MS)),
+          ]),
+        )
         .orderBy('id')
         .limit(1)
         .forUpdate()

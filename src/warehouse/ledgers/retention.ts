@@ -6,7 +6,7 @@ import { daysAgo } from '../database/now.ts';
 export interface Retention {
   /** Of the counts that finished requests become after a day. */
   readonly requests: number;
-  /** Of runs and of orders; of runs, at least `RUN_DAYS`. */
+  /** Of runs and of orders, at least `RUN_DAYS`. */
   readonly runs: number;
   readonly slots: number;
   /** Quarantined records, since they were stored in the end or since a reading last showed them. */
@@ -28,7 +28,10 @@ export const UNDO_DAYS = 7;
 /** How many days an answer is known for. */
 const ANSWER_DAYS = 30;
 
-/** How many days runs are kept in any case: a rewrite names those of the 24 hours before it. */
+/**
+ * How many days runs and orders are kept in any case: a rewrite names the runs of the 24 hours before it, and an order that read everything again
+ * settles a restore that the changes of a week show.
+ */
 export const RUN_DAYS = UNDO_DAYS + 1;
 
 /** How many days earlier versions are kept in any case: the log of changes shows what each was before. */
@@ -52,7 +55,7 @@ export async function forgetOldWork(
   const changes = [
     oldRows('sluice.requests_by_minute', source, sql`minute < ${daysAgo(kept.requests)}`),
     oldRuns(source, runDays),
-    oldRows('sluice.orders', source, sql`ended_at < ${daysAgo(kept.runs)}`),
+    oldRows('sluice.orders', source, sql`ended_at < ${daysAgo(runDays)}`),
     oldSlots(source, kept.slots),
     // The loss limit looks back one day.
     oldRows('sluice.losses', source, sql`at < ${daysAgo(2)}`),

@@ -39,6 +39,17 @@ test('no action from a foreign origin, without one, or by a foreign host name', 
   });
 });
 
+test('an order is called what it does: a verification compares everything, whatever days were chosen', async () => {
+  await withDatabase(async database => {
+    await withService(database, {}, async ({ url }) => {
+      const days = 'source=main&resource=invoices&from=2025-01-01&to=2025-01-31';
+      const titled = async (work: string) => (await ask(`${url}/orders/new?${days}&work=${work}`)).text;
+      expect(await titled('backfill')).toContain('Backfill invoices, 2025-01-01 .. 2025-01-31');
+      expect(await titled('verify')).toContain('Verify invoices, everything');
+    });
+  });
+});
+
 test('what is held is shown, and accepted with one button', async () => {
   await withDatabase(async database => {
     await holdValues(database.kysely, { source: 'main', resource: 'invoices' }, 'amount', ['7', '9']);

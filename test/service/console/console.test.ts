@@ -39,6 +39,7 @@ test('the pages show the state of the source, load nothing from elsewhere, escap
       );
       expect(overview.text).toContain(`<b>${rows[0]?.all}</b> rows`);
       expect(source.text).toContain('<td class="num" data-l="rows">600</td>');
+      expect(source.text).toContain('that Sluice may send in an hour.');
       expect(source.text).toMatch(/Order \d+<\/a>: backfill of invoices/);
       expect(source.text).toMatch(
         /<th scope="row">invoices<\/th>[\s\S]*?<td class="" data-l="arrives after">\d+ (?:second|minute)s?<span/,

@@ -33,6 +33,17 @@ test('an alert that is not accepted is retried after a growing pause', async () 
   });
 });
 
+test('an alert does not wait longer because the clock was put back', async () => {
+  await withMonitor(async ({ database: { kysely }, clock }) => {
+    await noteTroubles(kysely, 'main', [{ kind: 'failed', resource: 'invoices', message: 'Wrong.', next: null }]);
+    expect(await claimUntold(kysely, 'main', 30)).not.toBe(null);
+    expect(await claimUntold(kysely, 'main', 30)).toBe(null);
+    await clock.putBack(24 * 3_600_000);
+    expect(await claimUntold(kysely, 'main', 30)).not.toBe(null);
+    expect(await claimUntold(kysely, 'main', 30)).toBe(null);
+  });
+});
+
 test('the log says why an alert could not be delivered, without the address', async () => {
   await withMonitor(async ({ database, clock, run }) => {
     await run('slot', 'failed', new SluiceError('failed', 'Wrong.'));

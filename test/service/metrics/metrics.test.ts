@@ -140,6 +140,24 @@ test('a run whose process died is not under way', async () => {
   });
 });
 
+test('a source whose schema is gone takes only its own metrics with it', async () => {
+  await withDatabase(async database => {
+    const main = servedSource(database);
+    const sources = [main, { ...main, name: 'vienna', schema: 'gone' }];
+    await withService(database, { sources }, async ({ url }) => {
+      const { status, text } = await ask(`${url}/metrics`);
+      expect(status).toBe(200);
+      for (const line of [
+        'sluice_source_readable{source="main"} 1',
+        'sluice_source_readable{source="vienna"} 0',
+        'sluice_rows{source="main",resource="invoices"} 0',
+      ])
+        expect(text.split('\n')).toContain(line);
+      expect(text.match(/source="vienna"/g)).toHaveLength(1);
+    });
+  });
+});
+
 test('a list that is switched off is never overdue', async () => {
   await withDatabase(async database => {
     for (const resource of ['customers', 'invoices'])

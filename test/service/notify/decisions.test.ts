@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY, HOUR, SECOND } from '../../../src/clock.ts';
 import { afterFailure } from '../../../src/service/notify/after-failure.ts';
-import { composeMessage } from '../../../src/service/notify/compose-message.ts';
+import { composeMessage, LIMITS, sentBytes } from '../../../src/service/notify/compose-message.ts';
 import { takeBatch } from '../../../src/service/notify/take-batch.ts';
 
 const RUNS = { numRuns: 3000 };
@@ -95,4 +95,19 @@ test('what a source says mentions nobody in Slack and is no link in Teams', () =
     { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: 'main: 1 change', weight: 'Bolder' }] },
     { type: 'RichTextBlock', inlines: [{ type: 'TextRun', text: expect.stringContaining('[a](https://x) \\u202e') }] },
   ]);
+});
+
+test.each([
+  ['teams', 'invisible characters', '\u00ad', 28_000],
+  ['teams', 'characters that JSON escapes', '"', 28_000],
+  ['slack', 'characters that Slack escapes', '&', 40_000],
+  ['slack', 'invisible characters', '\u{e0041}', 40_000],
+] as const)('a message to %s is never too long, whatever it holds: %s', (form, _, character, most) => {
+  const all = Array.from({ length: 21 }, (_each, at) => ({ number: String(at + 1), data: character.repeat(600) }));
+  for (let next = 1; next <= 21; ) {
+    const left = all.filter(({ number }) => Number(number) >= next);
+    const { changes, to } = takeBatch(left, 21, LIMITS[form], data => sentBytes(form, data));
+    expect(Buffer.byteLength(composeMessage(form, 'main', changes))).toBeLessThan(most);
+    next = to + 1;
+  }
 });

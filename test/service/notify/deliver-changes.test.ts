@@ -17,7 +17,14 @@ const hasty: Clock = { ...systemClock, sleep: (_ms, signal) => systemClock.sleep
 const loop = (database: Database, readReceivers: () => readonly Receiver[], log = optionsOf(database).log) =>
   runBeside(over =>
     deliverChanges(
-      { ...optionsOf(database), clock: hasty, log, sources: [servedSource(database)], readReceivers },
+      {
+        ...optionsOf(database),
+        clock: hasty,
+        log,
+        sources: [servedSource(database)],
+        readReceivers,
+        describeUnknown: ({ source }) => (source === 'main' ? null : `it names what there is not: ${source}`),
+      },
       over,
     ),
   );
@@ -78,5 +85,24 @@ test('while the file of the receivers is wrong, they stay as they were, and the 
       await stop();
       expect(lines.filter(line => line.includes('receivers.json is not used'))).toHaveLength(1);
     });
+  });
+});
+
+test('what a receiver names and there is not is said once, and again once it was right', async () => {
+  await withDatabase(async database => {
+    const lines: string[] = [];
+    const destination = new PassThrough().on('data', chunk => lines.push(String(chunk)));
+    const sources = ['mian', 'mian', 'mian', 'main', 'mian', 'mian'];
+    const stop = loop(
+      database,
+      () => {
+        const [source = ''] = sources.length > 1 ? sources.splice(0, 1) : sources;
+        return [receiverAt('http://127.0.0.1:9', { source })];
+      },
+      createLog({ level: 'info', destination }),
+    );
+    await until(() => sources.length === 1);
+    await stop();
+    expect(lines.filter(line => line.includes('it names what there is not: mian'))).toHaveLength(2);
   });
 });

@@ -56,6 +56,29 @@ test('a receiver gets what it wants, and what nobody wants is passed over', asyn
   });
 });
 
+test.each(['teams', 'slack'] as const)('what a chat shows in escapes is counted as %s gets it', async form => {
+  await withDatabase(async database => {
+    await logChanges(database, 1, 20);
+    await database.query(`update warehouse.change_log set kind = 'updated'`);
+    await database.query(
+      'insert into warehouse.customers (id, _synced_at, _read_at) select key::int, now(), now() from warehouse.change_log',
+    );
+    // Invisible characters, in so many fields as a line shows.
+    const fields = ['account', 'email', 'phone', 'address', 'city', 'state', 'zip', 'country'];
+    await database.query(
+      `insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by, number)
+       select 'customers', key, cast($1 as jsonb) || jsonb_build_object('id', key::int), '-infinity', seen_at, 'changed', number
+       from warehouse.change_log`,
+      [JSON.stringify(Object.fromEntries(fields.map(field => [field, '\u00ad'.repeat(39)])))],
+    );
+    await withReceiver(accept, async ({ url, got }) => {
+      await deliverAll(optionsOf(database), receiverAt(url, { form, secret: undefined }));
+      expect(await progressOf(database)).toMatchObject({ next: 21, attempts: 0, reason: null });
+      expect(got.map(({ body }) => Buffer.byteLength(body)).every(bytes => bytes > 3000 && bytes < 28_000)).toBe(true);
+    });
+  });
+});
+
 test('a change that is larger than a message is sent alone, and those after it too', async () => {
   await withDatabase(async database => {
     await logChanges(database, 1, 9);

@@ -125,9 +125,25 @@ describe('the verdict', () => {
     expect(said(source('linz', { runs: [run('It answers 503.')] }))[0]).toBe('linz: waiting before the next attempt');
   });
 
+  test('without any schedule, a source is up to date for a day after it was read', () => {
+    expect(said(source('wien', { ticks: [] }, 50))[0]).toBe('wien is up to date as of 50 min ago');
+    const old = source('wien', { resources: [{ ...invoices, provenInADay: 1 }] }, 3000);
+    const sentence = 'wien: no schedule is set, and not all of it was read within the last 24 hours';
+    expect(said(old)[0]).toBe(sentence);
+    // Nothing of it is known yet.
+    expect(said(source('wien', { resources: [{ ...invoices, slices: 0, provenInADay: 0 }] }, null))[0]).toBe(sentence);
+    const absent = { ...invoices, absent: true, slices: 1, provenInADay: 0 };
+    expect(said(source('wien', { resources: [invoices, absent] }))[0]).toBe('wien is up to date as of 2 min ago');
+    expect(said(source('wien', { ...old, ticks: [{ resource: 'invoices', at: AT }] }))[0]).toMatch(
+      /^wien is up to date/,
+    );
+  });
+
   test('nothing is called up to date before a tick was served, not even while an order runs', () => {
     expect(said(source('wien', {}, null))[0]).toBe('wien: no scheduled sync has been completed yet');
     expect(said(source('wien', { orders: [order] }, null))[0]).toBe('wien: no scheduled sync has been completed yet');
+    const ticks = [{ resource: 'invoices', at: null }];
+    expect(said(source('wien', { ticks }, null))[0]).toBe('wien: no scheduled sync has been completed yet');
     expect(said()).toEqual(['No source is configured', '']);
   });
 });

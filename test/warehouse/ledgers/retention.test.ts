@@ -34,6 +34,18 @@ test('old finished work is forgotten; open and recent work and the newest slot s
   });
 });
 
+test('whatever is set, orders are kept for eight days: one of them settles a restore that the changes of a week show', async () => {
+  await withDatabase(async database => {
+    await database.query(`
+      insert into sluice.orders (source, resource, kind, state, created_at, ended_at)
+      select 'main', days || ' days', 'sync', 'done', now() - interval '20 days', now() - days * interval '1 day'
+      from unnest(array[2, 7, 9]) days`);
+    await forgetOldWork(database.kysely, 'main', { ...RETENTION, runs: 1 });
+    const { rows } = await database.query('select resource from sluice.orders order by resource');
+    expect(rows).toEqual([{ resource: '2 days' }, { resource: '7 days' }]);
+  });
+});
+
 test('requests become counts after a day, and these are forgotten after a week', async () => {
   await withDatabase(async database => {
     await database.query(`
