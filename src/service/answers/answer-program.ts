@@ -49,10 +49,10 @@ export const QUERY_ERRORS = {
   408: 'The query was stopped.',
   422: 'The query is wrong, or reading again what is older would take more than it may, or failed. What exceeds the bounds is not begun.',
   429: 'The request limit does not pay for it in time. No request was sent.',
-  503: 'The database cannot be reached.',
+  503: 'The database cannot be reached, or the login that is set for queries may do more than read.',
 } as const;
 
-const STATUS = { usage: 422, failed: 422, stopped: 408, quota: 429, database: 503 } as const;
+const STATUS = { usage: 422, failed: 422, stopped: 408, quota: 429, database: 503, configuration: 503 } as const;
 const KINDS = Object.keys(STATUS) as (keyof typeof STATUS)[];
 
 /** Whether the query, or what it takes to answer it, failed; any other error is one of Sluice. */
