@@ -52,8 +52,11 @@ export function openSession(given: {
     return { url, readerUrl };
   }
 
-  async function connect(addresses: Pick<Warehouse, 'url' | 'readerUrl'>, applicationName = `sluice ${name}`) {
-    const database = await openDatabase({ url: addresses.url, applicationName, log });
+  async function connect(
+    addresses: Pick<Warehouse, 'url' | 'readerUrl'>,
+    { name: applicationName = `sluice ${name}`, most: max }: { name?: string; most?: number },
+  ) {
+    const database = await openDatabase({ url: addresses.url, applicationName, log, max });
     closing.push(() => database.close());
     return Object.assign(database, addresses);
   }
@@ -86,15 +89,15 @@ export function openSession(given: {
     },
     async openDatabase(options = {}) {
       for (const line of addresses.splice(0)) say('info', line);
-      return connect(await findAddresses(options.embedded ?? config.databaseUrl === null), options.name);
+      return connect(await findAddresses(options.embedded ?? config.databaseUrl === null), options);
     },
-    async openReader() {
+    async openReader(options = {}) {
       // A machine where people only read has no more than this address.
       const { readerUrl: only } = config;
       const { url, readerUrl } = only
         ? { url: only, readerUrl: only }
         : await findAddresses(config.databaseUrl === null);
-      return connect({ url: readerUrl ?? url, readerUrl });
+      return connect({ url: readerUrl ?? url, readerUrl }, options);
     },
     migrations: { sluiceFolder: fromHome('migrations/sluice'), warehouseFolder: fromHome('migrations/warehouse') },
   };

@@ -248,7 +248,7 @@ function findContradictions(name: string, list: OwnList): string[] {
   const { fields, children, key, slicings, updatedAt, never, rewriteShares } = list;
   const problems: string[] = [];
   const expectField = (what: string, field: string, types: readonly FieldType[]) => {
-    const found = fields[field];
+    const found = Object.hasOwn(fields, field) ? fields[field] : undefined;
     if (found === undefined)
       problems.push(`names the unknown field "${field}" in ${what}${didYouMean(field, Object.keys(fields))}`);
     else if (!types.includes(found.type))
@@ -267,19 +267,20 @@ function findContradictions(name: string, list: OwnList): string[] {
   if (new Set(kinds).size < kinds.length)
     problems.push('has two slicings of the same kind; expected one of each but value');
   for (const field of never)
-    if (field in fields) problems.push(`declares "${field}" and names it in never; expected one of them`);
+    if (Object.hasOwn(fields, field)) problems.push(`declares "${field}" and names it in never; expected one of them`);
   for (const field of Object.keys(rewriteShares))
-    if (!(field in fields || field in children)) problems.push(`names the unknown field "${field}" in rewriteShares`);
+    if (!(Object.hasOwn(fields, field) || Object.hasOwn(children, field)))
+      problems.push(`names the unknown field "${field}" in rewriteShares`);
   const beside = Object.keys(fields).filter(field => field !== key);
   if (beside.some(field => fields[field]?.type === 'row') && beside.length + Object.keys(children).length > 1)
     problems.push('has a field of type row beside others; with it, a row has no other field than its key');
   for (const [field, child] of Object.entries(children)) {
-    if (field in fields) problems.push(`declares "${field}" both as a field and as a list`);
+    if (Object.hasOwn(fields, field)) problems.push(`declares "${field}" both as a field and as a list`);
     if (child.parent === 'line')
       problems.push(`names the parent "line" for "${field}", which is a column of Sluice's own there`);
     if (child.table === name) problems.push(`names its own table for "${field}"`);
     for (const own of [child.parent, 'line'])
-      if (own in child.fields)
+      if (Object.hasOwn(child.fields, own))
         problems.push(`declares "${own}" for "${field}", which is a column of Sluice's own there`);
     if (Object.values(child.fields).some(({ type }) => type === 'row'))
       problems.push(`has a field of type row in "${field}"; only the list itself may have one`);

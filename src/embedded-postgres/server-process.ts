@@ -28,7 +28,7 @@ export type PostgresSettings = Readonly<Record<string, string>>;
 const SETTINGS: PostgresSettings = {
   listen_addresses: `'${HOST}'`,
   unix_socket_directories: "''",
-  max_connections: '50',
+  max_connections: '70',
   shared_buffers: '128MB',
   work_mem: '16MB',
   maintenance_work_mem: '128MB',

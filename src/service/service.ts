@@ -7,6 +7,7 @@ import { type Clock, SECOND } from '../clock.ts';
 import { explain, isKind, SluiceError } from '../errors.ts';
 import { createAttemptLimit } from './access/attempt-limit.ts';
 import { guardForms } from './access/form-guard.ts';
+import { jsonErrors } from './access/json-errors.ts';
 import { loginRoutes, logoutRoutes } from './access/login.ts';
 import { guardHost, guardToken } from './access/token-guard.ts';
 import { type ChangeStream, createChangeStream } from './answers/change-stream.ts';
@@ -131,6 +132,7 @@ function createApp(
   app.route('/webhooks', createWebhookReceiver({ database, sources, inbox, onWebhook: metrics.countWebhook, log }));
   // What comes from the source is never taken for a form.
   app.all('/webhooks/*', c => c.notFound());
+  app.use('/query', jsonErrors());
   app.use(guardHost(options.token));
   app.get('/readyz', async c => {
     const reason = await readiness();

@@ -111,6 +111,10 @@ const WRONG: readonly [content: unknown, says: string][] = [
   [{ ...CONTRACTS, schedule: 'often' }, 'has schedule often; expected a cron expression'],
   [{ ...CONTRACTS, history: 'on' }, 'has history on; expected true or false'],
   [{ ...CONTRACTS, never: ['title'] }, 'declares "title" and names it in never'],
+  // Every object of JavaScript has one.
+  [{ ...CONTRACTS, never: ['constructor'] }, 'none'],
+  [{ ...CONTRACTS, key: 'constructor' }, 'names the unknown field "constructor" in key'],
+  [{ ...CONTRACTS, rewriteShares: { toString: 0.5 } }, 'names the unknown field "toString" in rewriteShares'],
   [{ ...CONTRACTS, rewriteShares: { titel: 0.5 } }, 'names the unknown field "titel" in rewriteShares'],
   [{ ...CONTRACTS, rewriteShares: { title: 2 } }, 'expected at most 1'],
   [

@@ -55,3 +55,7 @@ export const HOSTILE: readonly (readonly [what: string, ...queries: string[]])[]
   ['read the passwords', 'select rolpassword from pg_authid'],
   ['read the addresses for webhooks', 'select secret from sluice.receivers'],
 ];
+
+/** Runs on after a time-out and a cancellation. */
+export const TRAPS_CANCEL =
+  'do $$ begin loop begin perform pg_sleep(60); exception when query_canceled then null; end; end loop; end $$';

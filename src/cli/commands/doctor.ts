@@ -11,6 +11,7 @@ import { serverVersion } from '../../warehouse/reports/server.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { describeMighty } from '../run/service-reader.ts';
 import { withClient } from '../run/source-client.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describeAddresses, describePowers, describeShared, describeTls } from '../session/check-settings.ts';
@@ -115,8 +116,8 @@ async function checkLogins(session: Session, database: Warehouse, note: Note): P
     return void note({ check, ok: true, found: 'no login that may only read', next: 'Create one: sluice grant' });
   const reader = await attempt(note, check, 'Check READER_DATABASE_URL.', () => session.openReader());
   if (!reader) return;
-  const [mighty] = await describePowers(reader);
-  if (mighty) note({ check, ok: false, found: mighty.found, next: 'Create another: sluice grant' });
+  const mighty = await describeMighty(reader, database);
+  if (mighty) note({ check, ok: false, ...mighty });
   else note({ check, ok: true, found: `sluice sql reads as ${new URL(reader.url).username}` });
 }
 

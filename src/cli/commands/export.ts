@@ -125,7 +125,8 @@ const WITHOUT = '__HIVE_DEFAULT_PARTITION__';
 /** `date`, or `date:year`. Kind `usage` for another unit. */
 function partitioningOf(text: string): Partitioning {
   const [column = '', unit = 'month', more] = text.split(':');
-  if (column !== '' && unit in UNITS && more === undefined) return { column, unit: unit as Partitioning['unit'] };
+  if (column !== '' && Object.hasOwn(UNITS, unit) && more === undefined)
+    return { column, unit: unit as Partitioning['unit'] };
   const message = `--partition-by is "${text}"; expected a column, with :day, :month or :year behind it.`;
   throw new SluiceError('usage', message, {
     next: 'Example: sluice export invoices --partition-by date:month --out invoices',

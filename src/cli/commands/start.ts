@@ -19,6 +19,7 @@ import { createEditor, type ServiceEditor } from '../lists/editor.ts';
 import { applyMigrations, listPending } from '../run/pending-migrations.ts';
 import { checkSources, readDue } from '../run/read-due.ts';
 import { limitConnections } from '../run/read-source.ts';
+import { readerConnections, serviceReader } from '../run/service-reader.ts';
 import { readTargets, TARGET_NEXT } from '../run/targets.ts';
 import { describePowers, describeShared, describeTls } from '../session/check-settings.ts';
 import { describeUnknown, hiddenReceivers } from '../session/receivers.ts';
@@ -53,7 +54,7 @@ async function start(session: Session, drain: AbortController, of: { isPart: boo
   const database = await session.openDatabase({ name: serviceName(session) });
   const warn = ({ found, next }: { found: string; next: string }) => log.warn(`${found}. ${next}`);
   describeTls(database.url).forEach(warn);
-  const atOnce = await limitConnections(database, sources.length);
+  const atOnce = await limitConnections(database, sources.length, readerConnections(settings));
   const applied = await applyMigrations(session, database).catch((error: unknown) => {
     if (draining.aborted && isKind(error, 'stopped')) return null;
     throw error;
@@ -151,7 +152,12 @@ async function serveBeside(
   const pulse = createPulse(longestMs + SPARE_MS);
   const served = sources.map(({ name }) => serve(editor, database, name));
   const { alertWebhookUrl: alertUrl, alertAllowsPrivate, freshnessLimitMs, host, port, token } = settings;
-  const openReader = readerOf(session);
+  const openReader = serviceReader(session, database);
+  // Said now, and not only to whoever sends a query.
+  if (settings.readerUrl !== null)
+    await openReader().catch((error: unknown) =>
+      log.warn({ reason: explain(error) }, 'the login for queries cannot be used'),
+    );
   const readReceivers = () => hiddenReceivers(session);
   // A wrong file is reported now, and not only in the log.
   readReceivers();
@@ -194,22 +200,6 @@ function serve(editor: Pick<ServiceEditor, 'session'>, database: Database, name:
   const fields = Object.keys(now()) as (keyof ServedSource)[];
   const getters = fields.map(field => [field, { get: () => now()[field], enumerable: true }]);
   return Object.defineProperties({}, Object.fromEntries(getters)) as ServedSource;
-}
-
-/** Opened when it is first asked for; closed with the session. */
-function readerOf(session: Session): () => Promise<Database | null> {
-  let opening: Promise<Database | null> | undefined;
-  return () => {
-    opening ??= session.openReader().then(
-      // Without a login that may only read, it would be the owner, who may write.
-      reader => (reader.readerUrl === null ? null : reader),
-      (error: unknown) => {
-        opening = undefined;
-        throw error;
-      },
-    );
-    return opening;
-  };
 }
 
 const CHECK_EVERY_MS = 5 * SECOND;

@@ -60,8 +60,8 @@ export interface Session {
   ): OpenSource;
   /** Opens the warehouse as its owner; starts the embedded server if DATABASE_URL is not set. */
   openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Warehouse>;
-  /** Opens it as the login that may only read; as the owner where there is none, and `readerUrl` is null. */
-  openReader(): Promise<Warehouse>;
+  /** Opens it as the login that may only read; as the owner where there is none, and `readerUrl` is null. Default: at most 10 connections. */
+  openReader(options?: { most?: number }): Promise<Warehouse>;
   readonly migrations: Pick<MigrationOptions, 'sluiceFolder' | 'warehouseFolder'>;
 }
 

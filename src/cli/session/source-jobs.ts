@@ -72,7 +72,9 @@ export function checkMasks({ sources, hashKey }: Pick<Config, 'sources' | 'hashK
             `names "${text}", but there is no list "${list}"${didYouMean(list, [...jobs.keys()])}`,
             'Expected: such as customers.phone.',
           );
-        const inside = [...jobs].find(([name, job]) => fieldsIn(name, job, text).some(field => field in job.children));
+        const inside = [...jobs].find(([name, job]) =>
+          fieldsIn(name, job, text).some(field => Object.hasOwn(job.children, field)),
+        );
         if (inside)
           refuse(
             setting,

@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 
 const MOST_BYTES = 64 * 1024;
+const SEND_JSON = 'Send Content-Type: application/json.\n';
 const READING: readonly string[] = ['GET', 'HEAD', 'OPTIONS'];
 
 /**
@@ -12,13 +13,15 @@ export function guardForms(): MiddlewareHandler {
   return async (c, next) => {
     if (READING.includes(c.req.method)) return next();
     const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
-    const isJson = c.req.path === '/query' && type === 'application/json';
-    if (!(isJson && isProgram(c)) && !isFromHere(c))
-      return c.text('Refused: this form was sent by a page of another site.\n', 403);
+    const isQuery = c.req.path === '/query';
+    const isJson = isQuery && type === 'application/json';
+    if (isQuery && isProgram(c)) {
+      if (!isJson) return c.text(`The request is not JSON. ${SEND_JSON}`, 415);
+    } else if (!isFromHere(c)) return c.text('Refused: this form was sent by a page of another site.\n', 403);
     // The length bounds the body: Node reads no more, and refuses requests that have both headers.
     if (c.req.header('transfer-encoding') !== undefined) return c.text('Send Content-Length.\n', 411);
     if (Number(c.req.header('content-length') ?? 0) > MOST_BYTES)
-      return c.text('The form is larger than 64 KB.\n', 413);
+      return c.text('The body is larger than 64 KB.\n', 413);
     if (type !== undefined && type !== 'application/x-www-form-urlencoded' && !isJson)
       return c.text('Send application/x-www-form-urlencoded.\n', 415);
     return next();

@@ -43,16 +43,27 @@ export const programAnswer = z.object({
   requests: z.number().describe('Spent to make it fresh.'),
 });
 
-/** What the statuses mean; the body says `error` and `next`. */
+export const programError = z.object({
+  error: z.string(),
+  next: z.string().optional().describe('What to do, where that is known.'),
+});
+
+/** What the statuses mean; the body is a `programError`. */
 export const QUERY_ERRORS = {
   400: 'The request is not valid.',
+  401: 'SLUICE_TOKEN is set, and the request does not carry it.',
+  403: 'A page of another site sent it, or it names another host although SLUICE_TOKEN is not set.',
   408: 'The query was stopped.',
+  411: 'Its length is not known before.',
+  413: 'It is larger than 64 KB.',
+  415: 'It is not JSON.',
   422: 'The query is wrong, or reading again what is older would take more than it may, or failed. What exceeds the bounds is not begun.',
-  429: 'The request limit does not pay for it in time. No request was sent.',
-  503: 'The database cannot be reached.',
+  429: 'The request limit does not pay for it in time, and no request was sent; or too many wrong tokens came.',
+  500: 'Sluice failed. Its log says why.',
+  503: 'The database cannot be reached, or the login that is set for queries may do more than read.',
 } as const;
 
-const STATUS = { usage: 422, failed: 422, stopped: 408, quota: 429, database: 503 } as const;
+const STATUS = { usage: 422, failed: 422, stopped: 408, quota: 429, database: 503, configuration: 503 } as const;
 const KINDS = Object.keys(STATUS) as (keyof typeof STATUS)[];
 
 /** Whether the query, or what it takes to answer it, failed; any other error is one of Sluice. */

@@ -12,8 +12,6 @@ const LOOK_MS = SECOND;
 const MOST_LISTENERS = 20;
 /** A listener hears something at least after so many looks: proxies close connections that are silent for half a minute. */
 const QUIET_LOOKS = 15;
-/** Changes that are read at once. */
-const BATCH = 500;
 
 /**
  * `/changes?source=main&from=4711`: server-sent events, one `change` for each change from that number on, in order. `id` is its number, so that a
@@ -44,7 +42,7 @@ export function createChangeStream({
       quiet = next <= last ? 0 : quiet + 1;
       if (quiet % QUIET_LOOKS === QUIET_LOOKS - 1) await stream.write(':\n\n');
       while (next <= last && !signal.aborted) {
-        const changes = await readChanges(database, schema, { from: next, to: Math.min(next + BATCH - 1, last) });
+        const changes = await readChanges(database, schema, { from: next, to: last });
         // They were forgotten meanwhile.
         if (changes[0]?.number !== String(next)) return;
         for (const { number, data } of changes) await stream.writeSSE({ event: 'change', id: number, data });

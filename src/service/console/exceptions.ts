@@ -5,6 +5,7 @@ import { confirmationOf } from '../../engine/deletion/is-deleted.ts';
 import { quoted } from '../../engine/deletion/rewrite.ts';
 import { fieldsBesideKey } from '../../engine/job.ts';
 import { openResource, placeOf } from '../../engine/resource.ts';
+import { resourceProofs } from '../../warehouse/reports/state-queries.ts';
 import { listHeld } from '../../warehouse/rows/held-values.ts';
 import { listMissing } from '../../warehouse/rows/missing-rows.ts';
 import { listQuarantine } from '../../warehouse/rows/quarantine.ts';
@@ -17,10 +18,12 @@ import { undoRuns } from '../orders/undo.ts';
 import { whyMissing } from '../record/record-story.ts';
 import { wakeUp } from '../schedule/wake-ups.ts';
 import type { ServedSource } from '../status/served-source.ts';
+import { sumOf } from '../status/source-state.ts';
 import { type ConsoleParts, nowIn, sourceOf, withoutSecrets } from './console-parts.ts';
 import { ago, card, documentOf, hidden, type Now, table } from './elements.ts';
 import { recordPath } from './record-page.ts';
 
+/** What a page shows at most. */
 const MOST_EXCEPTIONS = 200;
 
 const LISTS = {
@@ -29,26 +32,30 @@ const LISTS = {
     what: 'A record leaves the quarantine when the source corrects or removes it; each reading tries it again. Its last good version stays in its table.',
     none: 'The quarantine is empty.',
     read: quarantined,
+    counted: 'quarantined',
   },
   missing: {
     title: 'Missing rows',
     what: 'The source no longer shows these rows. They stay in their table until their deletion is proven, since a row may only have moved.',
     none: 'No row is missing.',
     read: missing,
+    counted: 'missing',
   },
   held: {
     title: 'Held values',
     what: 'The source shows these values as empty, in more rows than may be lost in a day. The stored values are kept; they leave this page once the source shows them again.',
     none: 'Nothing is held.',
     read: held,
+    counted: 'held',
   },
   rewrites: {
     title: 'Rewritten values',
     what: 'More values of these columns were replaced within 24 hours than people usually change. The new values are stored. If they are wrong, correct the source before you undo: the next reading stores what it shows then.',
     none: 'No rewrite is open.',
     read: rewritten,
+    counted: null,
   },
-};
+} as const;
 
 export function exceptionRoutes(parts: ConsoleParts): Hono {
   const app = new Hono();
@@ -80,17 +87,29 @@ export function exceptionRoutes(parts: ConsoleParts): Hono {
     const [undone] = await undoRuns(parts.database, source, runIds, { dryRun: false });
     return c.redirect(`/runs/${undone?.undoRun ?? rewrite.runId}`, 303);
   });
-  for (const [path, { title, what, none, read }] of Object.entries(LISTS))
+  for (const [path, { title, what, none, read, counted }] of Object.entries(LISTS))
     app.get(`/${path}/:source`, async c => {
       const source = sourceOf(parts, c);
       const now = await nowIn(parts, source);
       const items = await read(parts, source, now);
       const list = items.length === 0 ? html`<p class="after">${none}</p>` : html`<ul class="queue">${items}</ul>`;
-      const body = card(`${count(items.length)} of ${source.name}`, [html`<p class="soft">${what}</p>`, list]);
+      const all = counted === null ? items.length : await countAll(parts, source, counted);
+      const cut = items.length === MOST_EXCEPTIONS && all > items.length ? `: the first ${MOST_EXCEPTIONS}` : '';
+      const body = card(`${count(all)} of ${source.name}${cut}`, [html`<p class="soft">${what}</p>`, list]);
       const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name}</p><h1>${title}</h1>${body}`;
       return c.html(documentOf({ title, section: '/data', ...now, main }));
     });
   return app;
+}
+
+/** As the page of the tables counts them. */
+async function countAll(
+  { database }: ConsoleParts,
+  { name: source, jobs }: ServedSource,
+  of: 'quarantined' | 'missing' | 'held',
+) {
+  const places = [...jobs.keys()].map(resource => ({ source, resource }));
+  return sumOf(await resourceProofs(database.kysely, places), of);
 }
 
 const rewritesPath = (source: string): string => `/rewrites/${encodeURIComponent(source)}`;
@@ -113,14 +132,15 @@ async function missing(parts: ConsoleParts, { name: source, jobs, schema }: Serv
   for (const [name, job] of jobs) {
     const resource = await openResource(parts.database.kysely, { source, name, job, schema });
     const { strategy, table } = resource;
-    for (const row of await listMissing(parts.database.kysely, placeOf(resource), table, strategy)) {
+    const left = MOST_EXCEPTIONS - items.length;
+    for (const row of await listMissing(parts.database.kysely, placeOf(resource), table, strategy, left)) {
       const { key, slice, since } = row;
       const why = whyMissing(row, confirmationOf(row, strategy), strategy.relatedBy);
       items.push(html`<li><div class="head"><h3><a href="${recordPath(parts, source, name, key)}">${name} ${key}</a></h3><span class="soft">went missing ${ago(stampMs(since), now)}</span></div>
 <p>A reading of ${wordsOfSlice(slice)} no longer shows it.</p><p class="soft">${why}</p></li>`);
     }
   }
-  return items.slice(0, MOST_EXCEPTIONS);
+  return items;
 }
 
 /** What is held of each list, by field, with the word that accepts the loss. */

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { programAnswer, programQuery, QUERY_ERRORS } from '../answers/answer-program.ts';
+import { programAnswer, programError, programQuery, QUERY_ERRORS } from '../answers/answer-program.ts';
 import { conditionOf, resourceBadge, verdictOf } from '../status/condition.ts';
 import { type FullState, type SourceState, sumOf } from '../status/source-state.ts';
 import { type ConsoleParts, readSources, sourceNamed } from './console-parts.ts';
@@ -137,10 +137,9 @@ export const OPEN_API = {
           ...Object.fromEntries(
             Object.entries(QUERY_ERRORS).map(([status, description]) => [
               status,
-              { description, content: { 'application/json': {} } },
+              { description, content: { 'application/json': { schema: schemaOf(programError) } } },
             ]),
           ),
-          ...UNAUTHORIZED,
         },
       },
     },

@@ -1,6 +1,6 @@
 import { parsePattern, type Receiver } from '../../receivers.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { changesQuery } from '../../warehouse/reports/changes.ts';
+import { changesQuery, firstThatFit } from '../../warehouse/reports/changes.ts';
 import { runBounded } from '../query/bounded-query.ts';
 import { LIMITS } from './compose-message.ts';
 import type { Found } from './take-batch.ts';
@@ -23,12 +23,9 @@ export async function findChanges(
   const limit = LIMITS[receiver.form];
   const most = limit.changes + 1;
   // The numbers are asked for again: a condition could close our parentheses.
-  const query = `select number, data from (
-    select number::text, data, row_number() over (order by c.number) as place,
-      sum(octet_length(data)) over (order by c.number rows between unbounded preceding and 1 preceding) as before
-    from (select number, ${dataOf(receiver.form)} as data from (${wantedQuery(receiver, { from, to })}) w
-      where number between ${from} and ${to} order by number limit ${most}) c
-  ) found where place <= 2 or before <= ${limit.bytes} order by number::bigint`;
+  const wanted = `select number, ${dataOf(receiver.form)} as data from (${wantedQuery(receiver, { from, to })}) w
+    where number between ${from} and ${to}`;
+  const query = firstThatFit(wanted, { most, bytes: limit.bytes });
   const { rows } = await runBounded(reader, { query, schema, most, signal });
   return rows.map(([number, data]) => ({ number: number ?? '', data: data ?? '' }));
 }

@@ -1,15 +1,16 @@
 import { withAnySignal } from '../../any-signal.ts';
 import { SECOND } from '../../clock.ts';
+import { isKind } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { type ColumnInfo, readQuery, type TextRow } from '../../warehouse/reports/read-query.ts';
+import { type ColumnInfo, readQuery, type TextRow, tookTooLong } from '../../warehouse/reports/read-query.ts';
 
 /** What a query of the console may take at most. */
 export const TIMEOUT_MS = 10 * SECOND;
 const MOST_BYTES = 32 * 2 ** 20;
 
 /**
- * Runs one query as the login of `reader`, within 10 seconds and 32 MB. Rejects with kind `failed` for a wrong query, one that takes
- * longer or returns more, and `stopped` once `signal` aborts.
+ * Runs one query as the login of `reader`, within 10 seconds and 32 MB; one that resists is ended with its session after 12. Rejects with
+ * kind `failed` for a wrong query, one that takes longer or returns more, and `stopped` once `signal` aborts.
  */
 export async function runBounded(
   reader: Database,
@@ -20,8 +21,9 @@ export async function runBounded(
   let columns: readonly ColumnInfo[] = [];
   // Rows beyond `most` were left out.
   let isCut = false;
-  // A query may lift the server's time-out for the rows that follow its first ones.
-  await withAnySignal([signal, AbortSignal.timeout(2 * TIMEOUT_MS)], ended =>
+  // A query may lift the server's time-out, or trap it.
+  const late = AbortSignal.timeout(TIMEOUT_MS + SECOND);
+  await withAnySignal([signal, late], ended =>
     readQuery(
       reader,
       { query, schema, timeoutMs: TIMEOUT_MS, signal: ended.signal, mostBytes: MOST_BYTES },
@@ -32,7 +34,9 @@ export async function runBounded(
         return !isCut;
       },
     ),
-  );
+  ).catch((error: unknown) => {
+    throw late.aborted && !signal.aborted && isKind(error, 'stopped') ? tookTooLong(TIMEOUT_MS, error) : error;
+  });
   return { columns, rows, isCut, ms: Math.round(performance.now() - begun) };
 }
 

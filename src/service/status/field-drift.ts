@@ -39,7 +39,7 @@ export function driftedFields(
 
 /** The job may have changed since. */
 const isDeclared = (job: Job, name: string): boolean =>
-  name in job.record.shape ||
+  Object.hasOwn(job.record.shape, name) ||
   Object.keys(job.children).some(field =>
     Object.keys(childShape(job, field)).some(inner => `${field}.${inner}` === name),
   );

@@ -58,7 +58,7 @@ export async function openDatabase(options: {
   url: string;
   applicationName: string;
   log: Log;
-  max?: number;
+  max?: number | undefined;
 }): Promise<Database> {
   const { url, applicationName, log, max = 10 } = options;
   const place = placeOf(url);

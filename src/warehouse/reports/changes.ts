@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import pg from 'pg';
 import type { Database } from '../database/database.ts';
 
 /** The numbers of the changes that are kept. */
@@ -77,14 +78,30 @@ export function changesQuery({
   return `select ${columns} from (${found}) found order by number`;
 }
 
-/** Changes by their numbers, in their order, each as JSON text with the columns of the view; numbers in it are exact. */
+/**
+ * A query for the first of `changes` (a query for rows of `number` and `data`): at most `most`, and once they have `bytes` bytes together, none
+ * after them. At least two, if there are: one alone may be larger.
+ */
+export const firstThatFit = (changes: string, { most, bytes }: { readonly most: number; readonly bytes: number }) =>
+  `select number, data from (
+    select number::text, data, row_number() over (order by c.number) as place,
+      sum(octet_length(data)) over (order by c.number rows between unbounded preceding and 1 preceding) as before
+    from (${changes} order by number limit ${most}) c
+  ) found where place <= 2 or before <= ${bytes} order by number::bigint`;
+
+/** What is read at once: a change may be as large as its row. */
+const AT_ONCE = { most: 100, bytes: 2 ** 20 };
+
+/**
+ * The first of the changes `from` .. `to`, in their order, each as JSON text with the columns of the view; numbers in it are exact. At most 100,
+ * and about 1 MB.
+ */
 export async function readChanges(
   { kysely }: Database,
   schema: string,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<{ number: string; data: string }[]> {
-  const { rows } = await sql<{ number: string; data: string }>`
-    select number::text as number, row_to_json(c)::text as data from ${sql.id(schema, 'changes')} c
-    where number between ${from} and ${to} order by c.number`.execute(kysely);
+  const all = `select number, row_to_json(w)::text as data from ${pg.escapeIdentifier(schema)}.changes w where number between ${from} and ${to}`;
+  const { rows } = await sql<{ number: string; data: string }>`${sql.raw(firstThatFit(all, AT_ONCE))}`.execute(kysely);
   return rows;
 }

@@ -108,7 +108,7 @@ const OPERATORS: Readonly<Record<string, Condition['is']>> = { '=': '=', '>=': '
 
 /** `t.column <operator> <value>`, the column perhaps cast to a moment: `(t.date)::timestamp with time zone`. */
 function conditionOf(tokens: readonly string[], alias: string): Condition | null {
-  const at = tokens.findIndex(token => token in OPERATORS);
+  const at = tokens.findIndex(token => Object.hasOwn(OPERATORS, token));
   const is = OPERATORS[tokens[at] ?? ''];
   const column = columnOf(tokens.slice(0, at), alias);
   if (is === undefined || column === null) return null;

@@ -7,6 +7,7 @@ import { nearestName } from '../../nearest-name.ts';
 import type { Database } from '../database/database.ts';
 import { explainDatabaseError } from '../database/database-errors.ts';
 import { USUAL_PLANS } from '../database/pool.ts';
+import { endQuery } from './end-query.ts';
 
 export interface ColumnInfo {
   readonly name: string;
@@ -50,7 +51,8 @@ interface ReadOptions {
  * Runs one query and passes its rows on in batches of at most 500, so that memory stays flat. Names are looked up in the schema,
  * then in `sluice`. The transaction is read-only, but what the query can do is decided by the login of `database` alone.
  * `onRows` returns false to stop. Throws kind `failed` with Postgres' own words for a wrong query or one that takes longer than
- * `timeoutMs` (0: no limit), `usage` for COPY, and `stopped` when the signal came before all rows were passed on.
+ * `timeoutMs` (0: no limit), `usage` for COPY, and `stopped` when the signal came before all rows were passed on: at most about a
+ * second later, whatever the query does.
  */
 export async function readQuery(
   database: Database,
@@ -71,7 +73,9 @@ export async function readQuery(
     return { columns: fields.map(columnOf), rows };
   };
   const volume = limitVolume(client, mostBytes);
-  const cancel = () => void database.query('select pg_cancel_backend($1)', [pid]).catch(() => undefined);
+  const over = new AbortController();
+  // Whoever waits for it goes on, even if the server cannot be told.
+  const stop = () => void endQuery(database, pid, over.signal).catch(() => dropConnection(client));
   try {
     await client.query('begin transaction isolation level repeatable read read only');
     await client.query(
@@ -80,7 +84,7 @@ export async function readQuery(
     await client.query(GIVE_UP_SUPERUSER);
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     pid = rows[0]?.pid;
-    signal.addEventListener('abort', cancel, { once: true });
+    signal.addEventListener('abort', stop, { once: true });
     // Aborted before the listener was added, there is nothing to cancel.
     signal.throwIfAborted();
     query = typeof options.query === 'string' ? options.query : await options.query(ask);
@@ -105,21 +109,28 @@ export async function readQuery(
   } finally {
     volume.end();
     cursor?.leave();
-    signal.removeEventListener('abort', cancel);
+    signal.removeEventListener('abort', stop);
     await client.query('rollback').catch((error: Error) => {
       broken = error;
     });
-    client.release(broken);
+    over.abort();
+    // What was to end this query must not meet the next one.
+    client.release(broken ?? signal.aborted);
   }
 }
 
+const streamOf = (client: pg.PoolClient): Duplex =>
+  (client as unknown as { connection: { stream: Duplex } }).connection.stream;
+
+const dropConnection = (client: pg.PoolClient): void => void streamOf(client).destroy();
+
 /** Drops the connection once the server sent more than `most` bytes. */
 function limitVolume(client: pg.PoolClient, most: number): { isExceeded(): boolean; end(): void } {
-  const { stream } = (client as unknown as { connection: { stream: Duplex } }).connection;
+  const stream = streamOf(client);
   let received = 0;
   const count = (chunk: Buffer) => {
     received += chunk.length;
-    if (received > most) stream.destroy();
+    if (received > most) dropConnection(client);
   };
   stream.on('data', count);
   return { isExceeded: () => received > most, end: () => void stream.off('data', count) };
@@ -193,16 +204,18 @@ function hintOf({ code, message }: pg.DatabaseError, schema: string, near: strin
   return `${near}The schemas ${schema}, sluice and public were searched. sluice status lists the tables; sluice sync creates them.`;
 }
 
+export const tookTooLong = (timeoutMs: number, cause: unknown): SluiceError =>
+  new SluiceError('failed', `The query was stopped after ${timeoutMs / SECOND} seconds.`, {
+    next: 'To allow it more time: sluice sql --timeout <seconds> (0: no limit).',
+    cause,
+  });
+
 function explainQueryError(
   error: pg.DatabaseError,
   { query, schema, timeoutMs }: ReadOptions & { query: string },
   meant: string,
 ): SluiceError {
-  if (error.code === '57014' && timeoutMs > 0)
-    return new SluiceError('failed', `The query was stopped after ${timeoutMs / SECOND} seconds.`, {
-      next: 'To allow it more time: sluice sql --timeout <seconds> (0: no limit).',
-      cause: error,
-    });
+  if (error.code === '57014' && timeoutMs > 0) return tookTooLong(timeoutMs, error);
   if (error.code === '25006')
     return new SluiceError('failed', 'A query is read-only; nothing was changed.', {
       next: 'Only Sluice writes to the warehouse; use psql to keep your own tables in another schema.',

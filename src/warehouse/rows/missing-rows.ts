@@ -151,13 +151,14 @@ export async function shownBeside(db: Db, place: Place, table: Table, key: strin
 
 /**
  * The missing rows of a resource, oldest first. `relatedBy`: a column of the stored rows to return as `value`; `watched`: slices of which one may
- * have held them.
+ * have held them. Default for `most`: all.
  */
 export async function listMissing(
   db: Db,
   place: Place,
   table: Table,
   { relatedBy, watched }: { readonly relatedBy: string | null; readonly watched: readonly Slice[] },
+  most: number | null = null,
 ): Promise<MissingRow[]> {
   const values = watched.flatMap(slice => (slice.by === 'value' ? [slice] : []));
   const fields = [...new Set([...(relatedBy === null ? [] : [relatedBy]), ...values.map(({ field }) => field)])];
@@ -168,7 +169,7 @@ export async function listMissing(
     from ${sql.id(table.schema, table.name)} t where t.${sql.id(table.key.name)} = cast(m.key as ${sql.raw(table.key.type)}))`;
   const { rows } = await sql<Omit<MissingRow, 'value' | 'watched'> & { stored: Record<string, string | null> | null }>`
     select key, slice, since, unreadable, half, readings, lacked_at as "lackedAt", shown_at as "shownAt", ${stored} as stored from sluice.missing m
-    where source = ${place.source} and resource = ${place.resource} order by since, key`.execute(db);
+    where source = ${place.source} and resource = ${place.resource} order by since, key limit ${most}`.execute(db);
   return rows.map(({ stored, ...row }) => ({
     ...row,
     value: relatedBy === null ? null : (stored?.[relatedBy] ?? null),

@@ -65,7 +65,8 @@ const fieldsOf = ({ columns }: Declared): readonly Column[] => columns.filter(({
 
 /** A key that a person named, as it is stored; null for one that no row of the table can have. */
 export function possibleKey({ key: { type } }: Table, given: string): string | null {
-  if (type !== 'bigint') return given;
+  // No text of Postgres holds NUL.
+  if (type !== 'bigint') return given.includes('\0') ? null : given;
   const key = /^-?\d{1,19}$/.test(given) ? BigInt(given) : null;
   return key !== null && BigInt.asIntN(64, key) === key ? key.toString() : null;
 }
@@ -75,6 +76,6 @@ export function storedKey(table: Table, given: string): string {
   const key = possibleKey(table, given);
   if (key !== null) return key;
   throw new SluiceError('usage', `"${given}" is not a key of ${table.name}.`, {
-    next: 'Expected: a whole number, such as 17.',
+    next: table.key.type === 'bigint' ? 'Expected: a whole number, such as 17.' : 'Expected: a text without NUL.',
   });
 }

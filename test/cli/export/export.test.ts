@@ -165,9 +165,10 @@ long('what cannot be exported says why, and leaves no file', async () => {
     );
     expect(await refused('invoices', '--out', join(folder, 'absent', 'out.csv'))).toMatch(/^2: .*cannot be written/);
     expect(await refused('invoices')).toMatch(/^2: .*--out/);
-    expect(
-      await refused('invoices', '--partition-by', 'date:week', '--format', 'csv', '--out', join(folder, 'p')),
-    ).toMatch(/^2: --partition-by is "date:week"/);
+    for (const by of ['date:week', 'date:constructor'])
+      expect(await refused('invoices', '--partition-by', by, '--format', 'csv', '--out', join(folder, 'p'))).toMatch(
+        new RegExp(`^2: --partition-by is "${by}"`),
+      );
     expect(await refused('invoices', '--partition-by', 'day', '--format', 'csv', '--out', join(folder, 'q'))).toMatch(
       /^2: There is no column day to partition by\.\nColumns: id, /,
     );

@@ -47,6 +47,7 @@ test('a name without a column is told, with the one that may be meant', () => {
 test('hashes need a key', () => {
   expect(() => check({ hash: ['customers.email'] }, null)).toThrow('is set, but SLUICE_HASH_KEY is not.');
   expect(() => check({ hash: ['customers.email'], never: ['iban', 'customers.phone', 'users.E-Mail'] })).not.toThrow();
+  expect(() => check({ never: ['constructor'] })).not.toThrow();
 });
 
 test('what is never stored is in no column, no unknown field and no quarantined record, in any spelling', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { runLoop } from '../../../src/engine/run/loop.ts';
 import { until, withInstallation } from '../../cli/run-command.ts';
+import { withDatabase } from '../../support/database.ts';
 import { openEngine } from '../../support/source.ts';
 import { withReader } from '../with-reader.ts';
 import { ask, withService } from '../with-service.ts';
@@ -59,10 +60,46 @@ test('a program gets an answer as fresh as it asks for, and a refusal costs no r
           ]);
         }
         expect(sandbox.stats.requests.length).toBe(before);
-        // A page of another site can send no JSON, and no form is a program's.
-        expect((await query({ sql }, { ...JSON_TYPE, origin: 'http://evil.example' })).status).toBe(403);
-        expect((await query({ sql }, { 'content-type': 'text/plain' })).status).toBe(403);
       });
+    });
+  });
+});
+
+test('what is refused before the query is JSON, too, and says what to do; a page of another site gets nowhere', async () => {
+  const token = 'token-of-programs';
+  const bearer = { authorization: `Bearer ${token}` };
+  const evil = { ...bearer, origin: 'http://evil.example' };
+  const json = { ...bearer, ...JSON_TYPE };
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const notJson = { error: 'The request is not JSON.', next: 'Send Content-Type: application/json.' };
+  const foreign = { error: 'Refused: this form was sent by a page of another site.' };
+  await withDatabase(async database => {
+    const openReader = () => Promise.reject(new Error('broken'));
+    await withService(database, { token, openReader }, async ({ url }) => {
+      for (const [headers, status, body] of [
+        [{ ...bearer, ...form }, 415, notJson],
+        [{ ...bearer, 'content-type': 'text/plain' }, 415, notJson],
+        [bearer, 415, notJson],
+        [{ ...evil, ...JSON_TYPE }, 403, foreign],
+        [{ ...evil, ...form }, 403, foreign],
+        [{ ...bearer, ...form, 'sec-fetch-site': 'cross-site' }, 403, foreign],
+        [{ ...json, 'transfer-encoding': 'chunked' }, 411, { error: 'Send Content-Length.' }],
+        [{ ...json, 'content-length': '1000000' }, 413, { error: 'The body is larger than 64 KB.' }],
+        [JSON_TYPE, 401, { error: 'Token required.', next: expect.stringContaining('Bearer') as string }],
+        [json, 500, { error: 'Internal error.', next: 'See the log.' }],
+      ] as const) {
+        const sent = 'content-length' in headers ? ' '.repeat(1_000_000) : JSON.stringify({ sql: 'select 1' });
+        const answer = await ask(`${url}/query`, { method: 'POST', headers, body: sent });
+        expect([headers, answer.status, JSON.parse(answer.text)]).toEqual([headers, status, body]);
+        expect(answer.headers['content-type']).toBe('application/json');
+        expect(answer.headers['www-authenticate']).toBe(status === 401 ? 'Bearer realm="sluice"' : undefined);
+      }
+      const { paths } = JSON.parse((await ask(`${url}/openapi.json`, { headers: bearer })).text) as {
+        paths: { '/query': { post: { responses: object } } };
+      };
+      expect(Object.keys(paths['/query'].post.responses)).toEqual(
+        [200, 400, 401, 403, 408, 411, 413, 415, 422, 429, 500, 503].map(String),
+      );
     });
   });
 });

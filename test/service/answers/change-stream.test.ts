@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../../src/clock.ts';
 import type { Database } from '../../../src/warehouse/database/database.ts';
+import { readChanges } from '../../../src/warehouse/reports/changes.ts';
 import { withDatabase } from '../../support/database.ts';
 import { withService } from '../with-service.ts';
 
@@ -48,6 +49,23 @@ test('a listener is told of changes from a number on, and goes on where it was',
       await later.read();
       await logChanges(database, 703, 703);
       expect(await idsOf(later, 1)).toEqual(['703']);
+    });
+  });
+});
+
+test('of large changes, few are read at once, and a listener is told of all', async () => {
+  await withDatabase(async database => {
+    await logChanges(database, 1, 30);
+    await database.query(
+      `insert into warehouse.row_history (resource, key, row, valid_from, valid_to, ended_by, number)
+       select 'customers', key, jsonb_build_object('id', key::int, 'notes', repeat('x', 200000)), '-infinity', seen_at, 'deleted', number
+       from warehouse.change_log`,
+    );
+    const all = { from: 1, to: 30 };
+    expect(await readChanges(database, 'warehouse', all)).toHaveLength(6);
+    await withService(database, {}, async ({ url }) => {
+      const { body } = await listen(`${url}/changes?from=1`);
+      expect(await idsOf(body, 30)).toEqual(Array.from({ length: 30 }, (_, index) => `${index + 1}`));
     });
   });
 });

@@ -67,6 +67,31 @@ test('what is held is shown, and accepted with one button', async () => {
   });
 });
 
+test('of many missing rows and records in quarantine, the first 200 are shown, and all are counted', async () => {
+  await withDatabase(async database => {
+    await database.query(
+      `insert into sluice.missing (source, resource, key, slice, since, readings)
+       select 'main', resource, n::text, 'id ..', sluice.now(), 1
+       from unnest(array['customers', 'invoices']) as resource, generate_series(1, 150) n`,
+    );
+    await database.query(
+      `insert into sluice.quarantine (source, resource, key, payload, reasons, slice, first_seen, last_seen)
+       select 'main', 'invoices', n::text, '{}', '{}', 'id ..', sluice.now(), sluice.now() from generate_series(1, 1200) n`,
+    );
+    await withService(database, {}, async ({ url }) => {
+      for (const [page, title] of [
+        ['missing', '300 of main: the first 200'],
+        ['quarantine', '1,200 of main: the first 200'],
+        ['held', '0 of main'],
+      ] as const) {
+        const { text } = await ask(`${url}/${page}/main`);
+        expect([page, text]).toEqual([page, expect.stringContaining(`>${title}<`)]);
+        expect([page, text.match(/<li><div class="head">/g)?.length ?? 0]).toEqual([page, page === 'held' ? 0 : 200]);
+      }
+    });
+  });
+});
+
 test('a record is refreshed with one button', async () => {
   await withDatabase(async database => {
     await withService(database, {}, async ({ url }) => {

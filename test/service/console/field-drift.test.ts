@@ -14,6 +14,7 @@ test('the page of a source shows fields that appeared or vanished in the last mo
       unknown: new Map([
         ['<b>new</b>', now],
         ['secret-1', now],
+        ['toString', now],
         ['of_old', monthAgo],
         ['from_the_start', null],
         // Declared since then.
@@ -36,6 +37,7 @@ test('the page of a source shows fields that appeared or vanished in the last mo
       expect(found.map(([, field, kind]) => `${field} ${kind}`)).toEqual([
         '&lt;b&gt;new&lt;/b&gt; new',
         '[secret] new',
+        'toString new',
         'amount vanished',
       ]);
       expect(text).not.toContain('secret-1');

@@ -1,12 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { COOKBOOK } from '../../../src/service/query/cookbook.ts';
-import type { Database } from '../../../src/warehouse/database/database.ts';
+import { type Database, openDatabase } from '../../../src/warehouse/database/database.ts';
 import { withDatabase } from '../../support/database.ts';
-import { HOSTILE } from '../../support/hostile-queries.ts';
+import { HOSTILE, TRAPS_CANCEL } from '../../support/hostile-queries.ts';
 import { openEngine, serveOrders } from '../../support/source.ts';
 import { withReader } from '../with-reader.ts';
-import { ask, sendForm, withService } from '../with-service.ts';
+import { ask, sendForm, silent, withService } from '../with-service.ts';
 
 /** The page of the SQL box, and what sends it. */
 async function withBox(
@@ -80,13 +80,33 @@ test('the SQL box cannot sleep or outlast its time-out, and a value of 100 MB is
         do: 'csv',
       }),
       send({ query: "select repeat('x', 100000000)", do: 'run' }),
+      send({ query: TRAPS_CANCEL, do: 'run' }),
     ]);
-    expect(answers.map(({ status }) => status)).toEqual([422, 422, 422]);
-    expect(answers[0]?.text).toContain('stopped after 10 seconds');
+    expect(answers.map(({ status }) => status)).toEqual([422, 422, 422, 422]);
+    for (const place of [0, 1, 3]) expect(answers[place]?.text).toContain('stopped after 10 seconds');
     expect(answers[2]?.text).toContain('larger than 32 MB');
-    // 10 seconds by the server, 20 by us; then the process is free again.
+    // 10 seconds by the server, 11 by us, 12 for a query that resists; then the process is free again.
     expect(performance.now() - begun).toBeLessThan(50_000);
     expect((await send({ query: 'select 1', do: 'run' })).status).toBe(200);
+  });
+});
+
+test('a query that traps its cancellation does not keep the service from stopping', async () => {
+  await withDatabase(async (database, given) => {
+    await withReader(database, given, async (_, address) => {
+      const reader = await openDatabase({ url: address, applicationName: 'test reader', log: silent });
+      let answer: Promise<unknown> = Promise.resolve();
+      let begun = 0;
+      await withService(database, { openReader: async () => reader }, async ({ url }) => {
+        answer = sendForm(url, '/sql', { query: TRAPS_CANCEL, do: 'run' }).catch(() => null);
+        const sleeping = `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
+        await vi.waitUntil(async () => (await reader.query(sleeping)).rowCount === 1, { timeout: 5000 });
+        begun = performance.now();
+      });
+      await reader.close();
+      expect(performance.now() - begun).toBeLessThan(8000);
+      expect(await answer).toBeNull();
+    });
   });
 });
 

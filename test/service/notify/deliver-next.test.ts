@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
+import { SluiceError } from '../../../src/errors.ts';
 import { createLog } from '../../../src/log.ts';
 import { deliverNext } from '../../../src/service/notify/deliver-next.ts';
 import { beginDelivery, resumeDelivery } from '../../../src/warehouse/ledgers/deliveries.ts';
@@ -335,17 +336,19 @@ test.concurrent.each([
   },
 );
 
-test.concurrent('without a login that may only read, a condition is not run', async () => {
-  await withDatabase(async database => {
-    await logChanges(database, 1, 3);
-    await withReceiver(accept, async ({ url, got }) => {
-      const options = optionsOf(database, { openReader: async () => null });
-      await deliverAll(options, receiverAt(url, { where: 'true' }));
-      expect(await progressOf(database)).toMatchObject({ reason: expect.stringContaining('sluice grant') });
-      await deliverAll(options, receiverAt(url, { name: 'other' }));
-      expect(got.flatMap(numbersIn)).toEqual([1, 2, 3]);
+test.concurrent('without a login that may only read, or with one that may do more, a condition is not run', async () => {
+  const refused = new SluiceError('configuration', 'Another login is needed: sluice grant');
+  for (const openReader of [async () => null, () => Promise.reject(refused)])
+    await withDatabase(async database => {
+      await logChanges(database, 1, 3);
+      await withReceiver(accept, async ({ url, got }) => {
+        const options = optionsOf(database, { openReader });
+        await deliverAll(options, receiverAt(url, { where: 'true' }));
+        expect(await progressOf(database)).toMatchObject({ reason: expect.stringContaining('sluice grant') });
+        await deliverAll(options, receiverAt(url, { name: 'other' }));
+        expect(got.flatMap(numbersIn)).toEqual([1, 2, 3]);
+      });
     });
-  });
 });
 
 test.concurrent('a replica that lags behind makes a receiver wait, and loses nothing', async () => {

@@ -16,6 +16,7 @@ test.each([
   ['(t.a = 17)', ['a = 17']],
   ["((t.a = '17'::bigint) AND (t.d >= (CURRENT_DATE - 7)))", ["a = '17' :: bigint", 'd >= ( CURRENT_DATE - 7 )']],
   ["(t.a = ANY ('{1,2}'::bigint[]))", ["a = any ( '{1,2}' :: bigint [ ] )"]],
+  ['(t.constructor = 17)', ['constructor = 17']],
   ['((t.d)::timestamp with time zone > now())', ['d >= now ( )']],
   [`("T T"."a b" = 'it''s (x) AND (y)'::text)`, []],
   ['((t.a = 1) OR (t.a = 2))', []],

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { readQuery } from '../../../src/warehouse/reports/read-query.ts';
 import { withDatabase } from '../../support/database.ts';
+import { TRAPS_CANCEL } from '../../support/hostile-queries.ts';
 import { openProxy } from '../proxy.ts';
 
 const ROWS = 'select generate_series(1, 100000)';
@@ -28,6 +29,31 @@ test('a stopped query is an error, however far it came, and its connection can b
     await database.query('select 1');
   });
 });
+
+test('a query that traps its cancellation is ended with its session, although queries like it hold all connections', async () => {
+  await withDatabase(async database => {
+    database.pool.options.max = 2;
+    const stopping = new AbortController();
+    const queries = [1, 2].map(() =>
+      readQuery(
+        database,
+        { query: TRAPS_CANCEL, schema: 'warehouse', timeoutMs: 0, signal: stopping.signal },
+        async () => true,
+      ),
+    );
+    const ended = Promise.allSettled(queries);
+    const sleeping = `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
+    const observer = await database.connect('test observer');
+    await vi.waitUntil(async () => (await observer.query(sleeping)).rowCount === 2, { timeout: 10_000 });
+    stopping.abort();
+    const begun = performance.now();
+    for (const result of await ended) expect(result).toMatchObject({ status: 'rejected', reason: { kind: 'stopped' } });
+    expect(performance.now() - begun).toBeLessThan(10_000);
+    expect((await observer.query(sleeping)).rowCount).toBe(0);
+    await observer.end();
+    await database.query('select 1');
+  });
+}, 30_000);
 
 test("people's queries are planned as in psql, and so are the functions that they call", async () => {
   await withDatabase(async database => {

@@ -9,3 +9,9 @@ test('a person may name every id of 64 bits, and no other', () => {
   for (const id of ['9223372036854775808', '-9223372036854775809', '12345678901234567890', '1.5', '', 'x'])
     expect(() => storedKey(table, id)).toThrow('is not a key of customers');
 });
+
+test('a key that is a text may be any that Postgres can store', () => {
+  const codes = { ...table, key: { name: 'code', type: 'text' } } as Table;
+  for (const code of ['', 'x', 'A-17 ü']) expect(storedKey(codes, code)).toBe(code);
+  expect(() => storedKey(codes, 'a\0b')).toThrow('is not a key of customers');
+});
