@@ -84,7 +84,7 @@ export function seeExtras(
 function comparedFields(before: string, after: string): [field: string, isOther: boolean][] {
   const [was, is] = [JSON.parse(before), JSON.parse(after)] as Readonly<Record<string, unknown>>[];
   return Object.keys(is ?? {})
-    .filter(field => was !== undefined && field in was)
+    .filter(field => Object.hasOwn(was ?? {}, field))
     .map(field => [field, before !== after && JSON.stringify(was?.[field]) !== JSON.stringify(is?.[field])]);
 }
 
