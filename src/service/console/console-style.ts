@@ -100,7 +100,7 @@ th{text-align:left;font-weight:400;white-space:nowrap}
 th,td{padding:7px var(--s4) 7px 0;border-bottom:1px solid var(--line);vertical-align:top} tr>:last-child{padding-right:0}
 tbody tr:last-child>*{border-bottom:0} table:not(.cal) tbody tr:hover>*{background:var(--sunk)} tbody th{color:var(--ink);font-weight:500;font-size:inherit}
 th.num{text-align:right}
-.scroll{overflow-x:auto}
+.scroll{position:relative;overflow-x:auto}
 
 /* calendar of proofs */
 .p0{background:var(--p0);fill:var(--p0)} .p1{background:var(--p1);fill:var(--p1)} .p2{background:var(--p2);fill:var(--p2)} .p3{background:var(--p3);fill:var(--p3)} .p4{background:var(--p4);fill:var(--p4)}
