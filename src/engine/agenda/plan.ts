@@ -147,11 +147,11 @@ const isMetered = ({ wish: { kind, state } }: PlanFacts): boolean =>
 const isValueOfSlot = ({ wish }: PlanFacts, slice: Slice): boolean => wish.kind === 'slot' && slice.by === 'value';
 
 /** Whether the allowance pays for this reading of what was read before, as far as its cost is known. The newest rows are always read. */
-const isPaid = (facts: PlanFacts, entry: Entry): boolean =>
-  !(isMetered(facts) || (isValueOfSlot(facts, entry.slice) && entry.readAt !== null)) ||
-  entry.slice.by === 'newest' ||
-  isNewestEnd(entry) ||
-  entry.requests <= facts.wish.state.allowance;
+function isPaid(facts: PlanFacts, entry: Entry): boolean {
+  const { slice, readAt, requests } = entry;
+  const costs = isMetered(facts) || (isValueOfSlot(facts, slice) && readAt !== null);
+  return !costs || slice.by === 'newest' || isNewestEnd(entry) || requests <= facts.wish.state.allowance;
+}
 
 /** A task waits for what is in the way of its best question. */
 const orBlocked = (list: ListInUse, choice: Choice): Next => (isFree(list, choice.slice) ? choice : 'blocked');

@@ -11,6 +11,9 @@ export interface Volatile {
 
 export const NOT_VOLATILE: Volatile = { fields: [], suspects: {} };
 
+/** Answers of the list differ each time, or may do so. */
+export const isRestless = ({ fields, suspects }: Volatile): boolean => fields.length + Object.keys(suspects).length > 0;
+
 /** What a process has seen of unknown fields: what some rows showed last, and by field how often it came again. */
 export interface SeenExtras {
   readonly rows: ReadonlyMap<string, Shown>;

@@ -78,7 +78,9 @@ async function runUntilOver(
 async function prepare(engine: Engine, serves: Serves, goesOn: boolean): Promise<Loop['refusal']> {
   const { database, source, resources } = engine;
   const tables = resources.map(({ table }) => table);
-  engine.seenTime.restart(await databaseNow(database));
+  const now = await databaseNow(database);
+  const aheadMs = now - engine.clock.now();
+  engine.seenTime.restart(now);
   // Before all else: a reader that lost the lock writes nothing from now on.
   await takeOver(engine, goesOn);
   if (await clampToClock(database, source, tables)) {
@@ -93,24 +95,16 @@ async function prepare(engine: Engine, serves: Serves, goesOn: boolean): Promise
   }
   const refusal = (await engine.findRefusal?.()) ?? null;
   await endAbandonedRuns(database.kysely, source);
-  await forgetOld(engine);
+  // What is kept for weeks would be gone after minutes in which the database's clock is wrong.
+  if (aheadMs < DAY) await forgetOldWork(database.kysely, source, engine.retention, tables);
+  else
+    engine.log.warn(
+      { source, days: Math.floor(aheadMs / DAY) },
+      "the database's clock is days ahead of this machine's, so nothing old is deleted",
+    );
   // Another process may have read this source in the meantime.
   await refreshResources(database.kysely, resources);
   return refusal;
-}
-
-/** What is kept for weeks would be gone after minutes in which the database's clock is wrong. */
-async function forgetOld({ database, source, resources, retention, clock, log }: Engine): Promise<void> {
-  const aheadMs = (await databaseNow(database)) - clock.now();
-  if (aheadMs < DAY)
-    return forgetOldWork(
-      database.kysely,
-      source,
-      retention,
-      resources.map(({ table }) => table),
-    );
-  const days = Math.floor(aheadMs / DAY);
-  log.warn({ source, days }, "the database's clock is days ahead of this machine's, so nothing old is deleted");
 }
 
 /** `nextCommit` resolves with the next step that is committed. */

@@ -4,7 +4,7 @@ import { type KnownAnswer, readAnswers, rowsBefore } from '../../../warehouse/ro
 import { pageSize, partition } from '../../coverage/list.ts';
 import { hasVanished } from '../../profile/field-drift.ts';
 import { fieldsText } from '../../profile/observe-rows.ts';
-import { NOT_VOLATILE, volatileText } from '../../profile/observe-volatile.ts';
+import { isRestless } from '../../profile/observe-volatile.ts';
 import { placeOf, type Resource } from '../../resource.ts';
 import { overlap, type Slice } from '../../slices/slice.ts';
 
@@ -64,7 +64,7 @@ const MOST_KNOWN = 1000;
 const mayKnow = ({ strategy, profile, holdsMissing, quarantined, heldFields }: Resource): boolean =>
   ![...profile.fields].some(field => hasVanished(profile, field)) &&
   // Such answers differ each time; where they come again, that has to be seen.
-  volatileText(profile.volatile) === volatileText(NOT_VOLATILE) &&
+  !isRestless(profile.volatile) &&
   strategy.membership !== 'window' &&
   !holdsMissing &&
   !quarantined &&

@@ -119,7 +119,7 @@ const countsBefore = ({ kind, reportOnly }: Task): boolean => kind === 'sync' ||
 function rowsWaitForCount(task: Task): boolean {
   const { reportOnly, resource, state } = task;
   // Others have no count from before the cover: theirs agrees only with that of the windows.
-  const mayAgree = countsBefore(task) || (resource.profile.counts === null && !resource.profile.leavesOut);
+  const mayAgree = countsBefore(task) || windowsMayHoldAll(resource);
   const isOpen = !reportOnly && !state.countAsked && mayAgree && countsAfterCover(resource);
   return isOpen && lackedByCover(resource, resource.missing ?? []) > 0;
 }
@@ -138,7 +138,10 @@ function mayCountHidden(task: Task): boolean {
 
 /** Windows that leave nothing out may have been empty only because the source was out of order. */
 const mayHaveBeenOut = (resource: Resource): boolean =>
-  resource.profile.counts === null && !resource.profile.leavesOut && emptyWindows(resource).length > 0;
+  windowsMayHoldAll(resource) && emptyWindows(resource).length > 0;
+
+/** Windows, whose counts are believed, were not seen to leave rows out. */
+const windowsMayHoldAll = ({ profile }: Resource): boolean => profile.counts === null && !profile.leavesOut;
 
 /** The last reading of the newest end came to rows that were stored: where they are ordered by id, it overlooked no new one. */
 const reachedKnownRows = ({ entries }: Resource): boolean =>

@@ -1,9 +1,9 @@
-import { type RawBuilder, sql } from 'kysely';
-import { isEmpty } from '../../../engine/deletion/loss-limit.ts';
+import { sql } from 'kysely';
 import type { Db, Transaction } from '../../database/database.ts';
 import type { Table } from '../tables.ts';
 import { changedRows, type Logged, logCtes } from './change-log.ts';
 import { type Altered, alteredChildren, replaceChildren } from './child-rows.ts';
+import { emptiedFields, lacksChildren } from './emptied-fields.ts';
 import type { Row } from './row.ts';
 import {
   type Batch,
@@ -143,38 +143,9 @@ async function differing(
 const supersedes = (row: Row, other: Row): boolean =>
   row.onlyIfNew === other.onlyIfNew ? row.readAt >= other.readAt : other.onlyIfNew === true;
 
-/** A field that some rows of a batch leave empty. */
-interface Emptied {
-  readonly field: string;
-  /** Whether the given row `c` leaves it empty although the stored row `t` holds something there. */
-  readonly loses: RawBuilder<boolean>;
-}
-
 /** Columns that say which rows have other child rows than are stored, and in which these say something else. */
 const ALTERED = '_altered';
 const CHANGED = '_changed';
-
-/** A column that says which rows have no child rows of a field. */
-const lacksChildren = (field: string): string => `_no_${field}`;
-
-function emptiedFields(table: Table, { columns, rows }: Batch): Emptied[] {
-  const ofColumns = columns
-    .filter(({ name }) => rows.some(row => isEmpty(row.values[name])))
-    .map(({ name }) => ({
-      field: name,
-      // What the column cannot hold came all the same, and is kept in _extra.
-      loses: sql<boolean>`(coalesce(${sql.ref(`c.${name}`)}::text, '') = '' and coalesce(${sql.ref(`t.${name}`)}::text, '') <> ''
-        and not coalesce(c._extra ? ${sql.lit(name)}, false))`,
-    }));
-  const ofChildren = table.children
-    .filter(({ field }) => rows.some(row => row.children[field]?.length === 0))
-    .map(child => ({
-      field: child.field,
-      loses: sql<boolean>`(${sql.ref(`c.${lacksChildren(child.field)}`)} and exists (select from ${sql.id(table.schema, child.name)} l
-        where l.${sql.id(child.parent)} = t.${sql.id(table.key.name)}))`,
-    }));
-  return [...ofColumns, ...ofChildren];
-}
 
 /** One statement: it compares, keeps the old versions, updates, inserts, and tells which of the inserted keys had been deleted (`returned`). */
 async function writeBatch(
