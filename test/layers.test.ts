@@ -87,6 +87,7 @@ const LAYERS: Record<Layer, { ours: readonly (Layer | `${string}.ts`)[]; package
       'string-width',
       'p-limit',
       'hyparquet-writer',
+      'yaml',
       '@clack/prompts',
       '@modelcontextprotocol/sdk',
       'zod',

@@ -23,6 +23,7 @@ const GROUPS = {
     changes: 'Show what changed, from the first full reading on, and follow it',
     notify: 'Deliver changes to other programs and chats: a signed POST for each, in order',
     export: 'Write a table, a view or a query to a file',
+    describe: 'Show the tables, views and columns, also as types for TypeScript and as sources for dbt',
     mcp: 'Let an agent query the warehouse: a Model Context Protocol server on standard input and output',
   },
   'See what Sluice knows:': {
@@ -75,6 +76,7 @@ const FILES: Readonly<Record<Name, () => Promise<CommandFile>>> = {
   changes: () => import('./commands/changes.ts'),
   notify: () => import('./commands/notify.ts'),
   export: () => import('./commands/export.ts'),
+  describe: () => import('./commands/describe.ts'),
   mcp: () => import('./commands/mcp.ts'),
   status: () => import('./commands/status.ts'),
   why: () => import('./commands/why.ts'),

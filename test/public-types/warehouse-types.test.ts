@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Relation, relationsOf, renderRelations, renderWarehouse } from '../../public-types/render-warehouse.ts';
+import { relationsOf, renderWarehouse } from '../../public-types/render-warehouse.ts';
+import { INTERVAL_TYPE, type TypedRelation, warehouseTypes } from '../../src/cli/output/warehouse-types.ts';
 import { writeComments } from '../../src/warehouse/database/comments.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
+import { describeRelations, type Relation } from '../../src/warehouse/reports/data-tables.ts';
 import { MIGRATIONS, withDatabase } from '../support/database.ts';
 
 // WRITE_DOCS=1 npx vitest run test/public-types && npm run format
@@ -16,14 +18,8 @@ const { lists } = MIGRATIONS;
 /** The tables and views as the database has them. */
 async function relationsIn(database: Database): Promise<Relation[]> {
   await writeComments(database, ['warehouse'], lists);
-  const { rows } = await database.query<Relation & Record<string, unknown>>(
-    `select c.relname as name, obj_description(c.oid, 'pg_class') as comment, jsonb_agg(jsonb_build_object('name', a.attname,
-      'type', format_type(a.atttypid, a.atttypmod), 'required', a.attnotnull, 'comment', col_description(c.oid, a.attnum)) order by a.attnum) as columns
-    from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = 'warehouse'::regnamespace and c.relkind in ('r', 'p', 'v') and a.attnum > 0 and not a.attisdropped
-    group by c.oid order by 1`,
-  );
-  return rows;
+  const found = await describeRelations(database.kysely, 'warehouse');
+  return found.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 const HEAD = `/**
@@ -32,38 +28,31 @@ const HEAD = `/**
  * follow in dist/types/warehouse.d.ts.
  */
 
-/** As \`pg\` reads an interval; what is zero is left out. */
-export interface Interval {
-  readonly years?: number;
-  readonly months?: number;
-  readonly days?: number;
-  readonly hours?: number;
-  readonly minutes?: number;
-  readonly seconds?: number;
-  readonly milliseconds?: number;
-}
-`;
+${INTERVAL_TYPE}`;
 
 /** Without line ends and blanks, which the formatter decides. */
 const compact = (code: string): string => code.replaceAll(/\s+/g, ' ').trim();
 
 /** Columns that were added later stand elsewhere. */
-const byName = (relations: readonly Relation[]) =>
+const byName = (relations: readonly TypedRelation[]) =>
   relations.map(({ name, comment, columns }) => ({
     name,
     comment,
     columns: columns
-      .map(column => [column.name, column.type, column.required, column.comment])
-      .sort(([one = ''], [other = '']) => (one < other ? -1 : 1)),
+      .map(({ name, type, required, comment }) => ({ name, type, required, comment }))
+      .sort((one, other) => (one.name < other.name ? -1 : 1)),
   }));
 
 test('the public types are those of the database', async () => {
   await withDatabase(async database => {
     const found = await relationsIn(database);
     const declared = relationsOf(lists);
-    const isDeclared = ({ name }: Relation) => declared.some(each => each.name === name);
+    const isDeclared = ({ name }: TypedRelation) => declared.some(each => each.name === name);
     expect(byName(declared)).toEqual(byName(found.filter(isDeclared)));
-    const rendered = `${HEAD}\n${renderRelations(found.filter(each => !isDeclared(each)))}`;
+    const rendered = `${HEAD}\n${warehouseTypes(
+      found.filter(each => !isDeclared(each)),
+      'warehouse',
+    )}`;
     if (process.env.WRITE_DOCS) writeFileSync(file, rendered);
     expect(compact(readFileSync(file, 'utf8'))).toBe(compact(rendered));
   });

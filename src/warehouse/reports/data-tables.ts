@@ -35,13 +35,30 @@ export interface ColumnOfTable {
   readonly type: string;
   readonly comment: string | null;
   readonly isKey: boolean;
+  /** It is never null. */
+  readonly required: boolean;
+}
+
+/** A table or view with its columns, in their order. */
+export interface Relation extends TableInfo {
+  readonly kind: 'table' | 'view';
+  readonly columns: readonly ColumnOfTable[];
+}
+
+/** The tables of a schema by name, then its views. */
+export async function describeRelations(db: Db, schema: string): Promise<Relation[]> {
+  const columns = await listColumns(db, schema, null);
+  const relationsOf = (kind: Relation['kind'], found: readonly TableInfo[]): Relation[] =>
+    found.map(each => ({ ...each, kind, columns: columns.filter(({ table }) => table === each.name) }));
+  return [...relationsOf('table', await listTables(db, schema)), ...relationsOf('view', await listViews(db, schema))];
 }
 
 /** The columns of a table or view, or of all of a schema by name, in their order. SQL: the catalog. */
 export async function listColumns(db: Db, schema: string, table: string | null): Promise<ColumnOfTable[]> {
   const { rows } = await sql<ColumnOfTable>`
     select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
-      col_description(c.oid, a.attnum) as comment, coalesce(a.attnum = any(i.indkey), false) as "isKey"
+      col_description(c.oid, a.attnum) as comment, coalesce(a.attnum = any(i.indkey), false) as "isKey",
+      a.attnotnull as required
     from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
     left join pg_index i on i.indrelid = c.oid and i.indisprimary
     where n.nspname = ${schema} and c.relkind::text in ('r', 'p', 'v', 'm') and c.relname = coalesce(${table}::text, c.relname)
