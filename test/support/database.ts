@@ -40,8 +40,8 @@ export async function createTestDatabase(options: { empty?: boolean } = {}): Pro
   return {
     url: inDatabase(inject('postgresUrl'), name),
     adminUrl: inDatabase(inject('postgresAdminUrl'), name),
-    // Each connection plans each statement once, so that more of them cost more than they gain.
-    open: (applicationName = 'test', max = 2) =>
+    // Each connection plans each statement once. One is enough, unless a test holds it: nothing of the product needs two at a time.
+    open: (applicationName = 'test', max = 1) =>
       openDatabase({ url: socket, applicationName, log: createLog({ level: 'warn' }), max }),
     drop: async () => dropUnused(admin(), name),
   };

@@ -8,27 +8,30 @@ import { openEngine, serveOrders } from '../../support/source.ts';
 
 test('a row that goes missing while the missing rows are queried is confirmed by the same run', async () => {
   const sandbox = await openSandbox({ size: { customers: 100, invoices: 1, transactions: 1 }, rateLimit: 0 });
-  await withDatabase(async database => {
-    const slow = slowMissingRows(database);
-    const options = { resources: ['customers'], pageSize: 20, concurrency: 2, onEvent: slow.onEvent } as const;
-    const engine = await openEngine(slow.database, sandbox, options);
-    await serveOrders(engine, 'sync');
+  await withDatabase(
+    async database => {
+      const slow = slowMissingRows(database);
+      const options = { resources: ['customers'], pageSize: 20, concurrency: 2, onEvent: slow.onEvent } as const;
+      const engine = await openEngine(slow.database, sandbox, options);
+      await serveOrders(engine, 'sync');
 
-    const ids = Array.from(sandbox.rows('customers'), ({ id }) => id).sort((a, b) => a - b);
-    const [oldest, younger] = [ids[0] as number, ids[70] as number];
-    // An early page shows the row that was missing; the last page lacks the row that was deleted.
-    await database.query(
-      `insert into sluice.missing (source, resource, key, slice, since) values ('main', 'customers', $1, 'id ..', sluice.now())`,
-      [younger],
-    );
-    sandbox.remove('customers', oldest);
-    slow.beginWith(younger);
-    expect(await serveOrders(engine, 'backfill')).toMatchObject([{ state: 'done', deleted: 1 }]);
-    expect(slow.wasLate()).toBe(true);
-    const all = await differences(database, sandbox, 8, ['customers']);
-    expect(all).toEqual([]);
-    await engine.close();
-  });
+      const ids = Array.from(sandbox.rows('customers'), ({ id }) => id).sort((a, b) => a - b);
+      const [oldest, younger] = [ids[0] as number, ids[70] as number];
+      // An early page shows the row that was missing; the last page lacks the row that was deleted.
+      await database.query(
+        `insert into sluice.missing (source, resource, key, slice, since) values ('main', 'customers', $1, 'id ..', sluice.now())`,
+        [younger],
+      );
+      sandbox.remove('customers', oldest);
+      slow.beginWith(younger);
+      expect(await serveOrders(engine, 'backfill')).toMatchObject([{ state: 'done', deleted: 1 }]);
+      expect(slow.wasLate()).toBe(true);
+      const all = await differences(database, sandbox, 8, ['customers']);
+      expect(all).toEqual([]);
+      await engine.close();
+    },
+    { connections: 2 },
+  );
   await sandbox.close();
 });
 
