@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { SluiceError } from '../../errors.ts';
-import { isLoopback } from '../../loopback.ts';
+import { isSecureUrl } from '../../loopback.ts';
 import {
   isRegistered,
   listWebhooks,
@@ -129,8 +129,7 @@ const addressOf = (base: string, secret: string): string => `${base}/webhooks/${
 /** The address without its trailing slashes. Kind `usage` for one that would expose the secret in its path to others. */
 function parseAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const isSafe = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
-  if (!url || !isSafe || url.username || url.password || url.search || url.hash)
+  if (!url || !isSecureUrl(text, true) || url.search || url.hash)
     throw new SluiceError('usage', `--url ${url?.password ? 'with a password' : text} cannot be registered.`, {
       next: 'Expected: https://sluice.example.com, without query and password (http:// only for this machine).',
     });
