@@ -64,7 +64,10 @@ const NAME = new RegExp(`^(${PREFIXES.join('|')})_([A-Z][A-Z0-9_]*)$`);
 
 /** Their names, as messages give them. */
 export const RESOURCE_SETTINGS = PREFIXES.map(prefix => `${prefix}_<NAME>`);
-export const RESOURCE_FIELDS = KIND_NAMES.map(kind => KINDS[kind].field);
+/** The fields of an entry in the sources file, and what they hold for a resource. */
+export const RESOURCE_FIELD_VALUES: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  KIND_NAMES.map(kind => [KINDS[kind].field, KINDS[kind].value]),
+);
 
 /** Whether a variable has the name of a setting for a resource, whatever the resource. */
 export const isResourceSetting = (name: string): boolean => NAME.test(name);

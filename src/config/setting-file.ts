@@ -3,7 +3,7 @@ import { isDeepStrictEqual, parseEnv } from 'node:util';
 import { SluiceError } from '../errors.ts';
 import type { FileChange } from './changed-file.ts';
 import { type Environment, findMalformedLines, readEnvironment, readSettingsFile } from './environment.ts';
-import { readSourcesFile } from './sources-file.ts';
+import { fieldOf, readSourcesFile, withSources } from './sources-file.ts';
 
 /** Settings of one source that a service changes while it runs. */
 export type ChangedSetting = 'SOURCE_NEVER' | 'SOURCE_HASH' | 'SOURCE_RESERVE';
@@ -45,10 +45,10 @@ export function changeSetting({
 
 /** The text of a sources file with another value in the entry of a source. */
 function withField(text: string, source: string, setting: ChangedSetting, value: string): string {
-  const entries = JSON.parse(text) as Record<string, unknown>[];
-  const field = setting.slice('SOURCE_'.length).toLowerCase();
   const given = setting === 'SOURCE_RESERVE' ? value : value.split(',');
-  const changed = entries.map(entry => (entry.name === source ? { ...entry, [field]: given } : entry));
+  const changed = withSources(JSON.parse(text), entries =>
+    entries.map(entry => (entry.name === source ? { ...entry, [fieldOf(setting)]: given } : entry)),
+  );
   return `${JSON.stringify(changed, null, 2)}\n`;
 }
 

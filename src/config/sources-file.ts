@@ -5,7 +5,7 @@ import { foreignFolderOwner, readSettingsFile, type Texts, type Variables } from
 import {
   isRecord,
   plainText,
-  RESOURCE_FIELDS,
+  RESOURCE_FIELD_VALUES,
   type ResourceSettings,
   readResourceFields,
 } from './resource-settings.ts';
@@ -38,21 +38,40 @@ export function readSourcesFile(directory: string, named: string | undefined): S
   if (refused !== null) return { name, path, entries: [], problems: [`${refused}.`] };
   if (code === 'ENOENT' && named === undefined) return null;
   if (code !== null) return unusable(`cannot be read (${code}); expected a JSON file with a list of sources.`);
-  let list: unknown;
+  let content: unknown;
   try {
-    list = JSON.parse(text);
+    content = JSON.parse(text);
   } catch {
     // The parser's own message quotes the text, which may contain a key.
     return unusable(`is not valid JSON; expected a list of sources such as ${EXAMPLE}.`);
   }
+  const list = sourcesIn(content);
   if (!Array.isArray(list) || list.length === 0 || !list.every(isRecord))
-    return unusable(`does not contain a list of sources; expected ${EXAMPLE}.`);
+    return unusable(
+      `does not contain a list of sources; expected ${EXAMPLE}, or an object with "$schema" and "sources".`,
+    );
   const entries = list.map((fields, index) => ({
     fields,
     place: `${file}, source ${index + 1}${isSourceName(fields.name) ? ` (${fields.name})` : ''}:`,
   }));
   return { name, path, entries, problems: [] };
 }
+
+/** The list itself or, so that `$schema` can stand beside it, an object that has it as `sources`. */
+function sourcesIn(content: unknown): unknown {
+  if (!isRecord(content)) return content;
+  const { $schema: _, sources, ...others } = content;
+  return Object.keys(others).length === 0 ? sources : null;
+}
+
+/** The content of a sources file with other entries. */
+export const withSources = (
+  content: unknown,
+  change: (entries: readonly SourceEntry['fields'][]) => unknown,
+): unknown => {
+  const changed = change(sourcesIn(content) as readonly SourceEntry['fields'][]);
+  return isRecord(content) ? { ...content, sources: changed } : changed;
+};
 
 const isSourceName = (value: unknown): value is string =>
   typeof value === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(value);
@@ -87,8 +106,8 @@ export function findRedirectedKeys({ file, originOf }: Variables, sources: Sourc
 
 const SOURCE_SETTINGS = Object.keys(SOURCE_SHAPE) as (keyof typeof SOURCE_SHAPE)[];
 /** The field of an entry that stands for a setting: `rate_limit`, `schema`, `schedule_timezone`, `most_sweeps`. */
-const fieldOf = (setting: string): string => setting.replace(/^(SOURCE|WAREHOUSE|FRESHNESS)_/, '').toLowerCase();
-const KNOWN_FIELDS = ['name', 'api_key_from', ...RESOURCE_FIELDS, ...SOURCE_SETTINGS.map(fieldOf)];
+export const fieldOf = (setting: string): string => setting.replace(/^(SOURCE|WAREHOUSE|FRESHNESS)_/, '').toLowerCase();
+const KNOWN_FIELDS = ['name', 'api_key_from', ...Object.keys(RESOURCE_FIELD_VALUES), ...SOURCE_SETTINGS.map(fieldOf)];
 
 type Fields = SourceEntry['fields'];
 type Report = (problem: string) => void;

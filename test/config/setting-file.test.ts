@@ -86,6 +86,11 @@ test('a setting is written where it stands: in the entry of its source, or in .e
     join(directory, 'sources.json'),
     [entries[0], { ...entries[1], never: ['iban', 'customers.phone'] }],
   ]);
+  writeFileSync(join(directory, 'sources.json'), JSON.stringify({ $schema: 'x.json', sources: entries }));
+  expect(JSON.parse(change({}, 'graz').after)).toEqual({
+    $schema: 'x.json',
+    sources: [entries[0], { ...entries[1], never: ['iban', 'customers.phone'] }],
+  });
 });
 
 test('a changed file keeps its mode, also behind a link, and is put back where the work fails before it commits', async () => {

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { sourcesFileSchema } from '../../src/config/sources-schema.ts';
 import { useFolder } from './use-folder.ts';
 
 const { folder, read, problems } = useFolder();
@@ -50,6 +52,32 @@ describe('the sources file', () => {
     expect(JSON.stringify(config.shown)).not.toMatch(/key-[vg]/);
   });
 
+  test('is a list, or an object that has the list beside $schema, by which editors complete it', () => {
+    const schema = z.fromJSONSchema(sourcesFileSchema() as Parameters<typeof z.fromJSONSchema>[0]);
+    const fits = (content: unknown) => schema.safeParse(content).success;
+    const full = {
+      ...VIENNA,
+      rate_limit: 500,
+      reserve: '30%',
+      auth: 'query',
+      never: ['iban'],
+      most_sweeps: '7',
+      schedules: { invoices: 'off' },
+      weights: { invoices: 3 },
+      history: { invoices: 'on' },
+    };
+    for (const content of [[full, GRAZ], { $schema: './sources.schema.json', sources: [full, GRAZ] }]) {
+      write(content);
+      expect(read(ENVIRONMENT, true).sources).toMatchObject([{ name: 'vienna', never: ['iban'] }, { name: 'graz' }]);
+      expect(fits(content)).toBe(true);
+    }
+    for (const wrongField of [{ auth: 'basic' }, { limit: 5 }, { weights: 3 }, { history: { invoices: 'yes' } }])
+      expect(fits([{ ...VIENNA, ...wrongField }]), JSON.stringify(wrongField)).toBe(false);
+    expect(fits([{ name: 'vienna' }])).toBe(false);
+    expect(JSON.stringify(sourcesFileSchema())).toContain('Expected: a whole number from 1 to 1000000.');
+    expect(JSON.stringify(sourcesFileSchema())).not.toContain('undefined');
+  });
+
   test('names the fields that are not stored, in place of those of the environment', () => {
     const neverOf = (given: unknown) => {
       write([{ ...VIENNA, never: given }, GRAZ]);
@@ -93,6 +121,8 @@ describe('the sources file', () => {
   test('is reported with the place and the expected form when wrong, and never with a key', () => {
     expect(wrong('[{"api_key": "secret-1"')).toContain('sources.json is not valid JSON');
     expect(wrong({ sources: [] })).toContain('sources.json does not contain a list');
+    expect(wrong({ sources: [VIENNA], source: [GRAZ] })).toContain('sources.json does not contain a list');
+    expect(wrong({ $schema: 'x' })).toContain('or an object with "$schema" and "sources"');
     const all = wrong([
       { ...VIENNA, api_key: 'secret-2', rate_limit: 'x', schedules: { invoice: 'off' } },
       { ...GRAZ, name: 'Graz!', api_key_from: 'secret-3', url: 'https://u:secret-4@graz.example' },
