@@ -111,7 +111,9 @@ async function runTransaction<T>(
 ): Promise<T> {
   const client = await explained(pool.connect());
   const lent = lend(client, () => undefined);
-  const zone = timeZone === undefined ? '' : `; set local time zone ${client.escapeLiteral(timeZone)}`;
+  // Every session of ours is in UTC.
+  const zone =
+    timeZone === undefined || timeZone === 'UTC' ? '' : `; set local time zone ${client.escapeLiteral(timeZone)}`;
   let begun = false;
   let broken: Error | undefined;
   const begin = async () => {

@@ -39,6 +39,8 @@ interface Paging {
   readonly repeatsLast?: boolean;
   /** The status without page and limit. Default: as for page 1. */
   readonly bare?: number;
+  /** What the settings say. Default: `auto`. */
+  readonly rowsAPage?: number;
   /** Called once a page has been shown. */
   readonly shown?: (page: number) => void;
 }
@@ -59,7 +61,7 @@ function product(id: number, number = id): Product {
 const products = (from: number, to: number): Product[] =>
   Array.from({ length: to - from + 1 }, (_, at) => product(from + at));
 
-/** `sync` returns the ids that are stored, whether the list is called complete as of this sync, and the requests that it took. */
+/** `sync` returns the ids that are stored, whether the list is called complete as of this sync, the requests that it took, and how it ended. */
 async function withProducts(
   {
     places,
@@ -73,9 +75,12 @@ async function withProducts(
     mostShown = Number.POSITIVE_INFINITY,
     firstPage = 1,
     bare,
+    rowsAPage,
     shown = () => undefined,
   }: Paging,
-  run: (sync: () => Promise<{ stored: number[]; complete: boolean; requests: number }>) => Promise<void>,
+  run: (
+    sync: () => Promise<{ stored: number[]; complete: boolean; requests: number; state: string | undefined }>,
+  ) => Promise<void>,
 ): Promise<void> {
   const sandbox = await openSandbox({ size: { customers: 1, invoices: 1, transactions: 1 }, rateLimit: 0 });
   let requests = 0;
@@ -107,19 +112,20 @@ async function withProducts(
       wrapBudget: oneGrantAtATime(clock),
       limit: 100_000,
       resources: ['products'] as const,
+      ...(rowsAPage !== undefined && { pageSize: rowsAPage }),
     };
     const engine = await openEngine(database, { ...sandbox, url }, options);
     await run(async () => {
       await clock.advance(3_600_000);
       requests = 0;
       const begun = new Date(clock.now());
-      await serveOrders(engine, 'sync', { whole: true });
+      const [order] = await serveOrders(engine, 'sync', { whole: true });
       const { rows } = await database.query<{ id: number }>('select id::int from warehouse.products order by id');
       const proofs = await database.query(
         `select from sluice.complete('-infinity', 'infinity') where resource = 'products' and complete and as_of >= $1`,
         [begun],
       );
-      return { stored: rows.map(({ id }) => id), complete: proofs.rows.length > 0, requests };
+      return { stored: rows.map(({ id }) => id), complete: proofs.rows.length > 0, requests, state: order?.state };
     });
     await engine.close();
   });
@@ -506,5 +512,20 @@ test('the last row of a list is not deleted where a count of before makes its fi
     count = 31;
     await sync();
     expect(await sync()).toMatchObject({ stored: idsOf(live), complete: true });
+  });
+});
+
+test('the start of a range is reached although rows that the key may not see keep their places before it', async () => {
+  const all = products(6, 29).reverse();
+  let live = all;
+  const isHidden = (row: Product) => row.id >= 21 && row.id <= 28;
+  const places = () => live.map(row => (isHidden(row) ? null : row));
+  const shown = () => live.filter(row => !isHidden(row));
+  await withProducts({ places, count: () => live.length, rowsAPage: 20 }, async sync => {
+    for (let times = 0; times < 4; times++)
+      expect(await sync()).toMatchObject({ stored: idsOf(shown()), state: 'done' });
+    live = all.filter(row => row.id !== 7 && row.id !== 12);
+    for (let times = 0; times < 3; times++) expect((await sync()).state).toBe('done');
+    expect((await sync()).stored).toEqual(idsOf(shown()));
   });
 });

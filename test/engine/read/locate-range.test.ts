@@ -18,17 +18,20 @@ interface Source {
   readonly pageSize: number;
   readonly isCounted: boolean;
   readonly pastEnd: 'empty' | 'last page';
+  /** They keep their places in pages, and are neither shown nor counted. */
+  readonly hidden?: readonly bigint[];
 }
 
 function pageOf(
-  { ids, pageSize, isCounted, pastEnd }: Source,
+  { ids, pageSize, isCounted, pastEnd, hidden = [] }: Source,
   address: { page: number; limit: number },
 ): AddressedPage {
   const size = Math.min(address.limit, pageSize);
   const pages = Math.max(Math.ceil(ids.length / size), 1);
   const at = address.page > pages && pastEnd === 'last page' ? pages : address.page;
-  const shown = ids.slice((at - 1) * size, at * size);
-  const meta = isCounted ? { totalPages: pages, totalRecords: ids.length } : undefined;
+  const shown = ids.slice((at - 1) * size, at * size).filter(id => !hidden.includes(id));
+  const totalRecords = ids.length - hidden.length;
+  const meta = isCounted ? { totalPages: Math.max(Math.ceil(totalRecords / size), 1), totalRecords } : undefined;
   return { ...address, rows: shown.length, ids: shown, meta, isFull: true };
 }
 
@@ -92,6 +95,20 @@ test('a page as long as asked for that shows more rows than the list is counted 
   };
   expect(counted(2, 190).isEnd).toBe(false);
   expect([counted(3, 190).isEnd, counted(3, 250).isEnd, counted(2, 198).isEnd]).toEqual([true, true, true]);
+});
+
+test('a page that ends behind more rows than are counted is too early, where rows that the key may not see keep their places', () => {
+  const ids = Array.from({ length: 24 }, (_, n) => BigInt(29 - n));
+  const hidden = ids.slice(1, 9);
+  const source: Source = { ids, pageSize: 20, isCounted: true, pastEnd: 'empty', hidden };
+  const looking = { start: 7n, isDescending: true, corrections: 1 } as Search;
+  const missOn = (page: number, limit: number) => {
+    const shown = pageOf(source, { page, limit });
+    return missOf(looking, placePage(shown, 'id-desc'), shown);
+  };
+  expect(missOn(1, 20)).toEqual({ kind: 'too early', between: [7n, 10n] });
+  expect(missOn(2, 11)).toEqual({ kind: 'too early', between: [7n, 8n] });
+  expect(missOn(2, 20)).toBe(null);
 });
 
 test('a page proves only ids of which it shows every row', () => {

@@ -1,6 +1,6 @@
 import { addressFor } from '../../slices/id-ranges.ts';
 import type { AddressedPage, Place } from './place-page.ts';
-import { beginsBehind, mayBeLast } from './place-page.ts';
+import { beginsBehind, exceedsCount, mayBeLast } from './place-page.ts';
 
 /**
  * Looks for the page that holds the start of an id range, as a state machine without I/O: `addressOf` says which page to ask
@@ -73,7 +73,7 @@ export function missOf(search: Search, place: Place, page: AddressedPage): Miss 
   const isBehind = beginsBehind(place, start, isDescending);
   if (isBehind && mayBeLast(place, page)) return null;
   if (isBefore && firstOffset > 0) return { kind: 'too late', between: [first, start] };
-  const isEnd = total !== null && lastOffset >= total - 1;
+  const isEnd = total !== null && lastOffset >= total - 1 && !exceedsCount(page, place);
   return isBehind && !isEnd ? { kind: 'too early', between: [start, last] } : null;
 }
 

@@ -115,16 +115,21 @@ function idBehind(
 const meets = (neighbour: Place, { firstOffset, total }: Offsets): boolean =>
   neighbour.last !== null && total !== null && neighbour.total === total && neighbour.lastOffset + 1 === firstOffset;
 
-/** A page as long as asked for that shows more rows than the list is counted with is not its last: the count is old, or of others. */
+/** A page as long as asked for that ends behind all rows that the list is counted with is not its last: the count is old, or of others. */
+export const exceedsCount = (
+  { rows, limit }: Pick<AddressedPage, 'rows' | 'limit'>,
+  { lastOffset, total }: Pick<Place, 'lastOffset' | 'total'>,
+): boolean => total !== null && lastOffset + 1 > total && rows >= limit;
+
 function isLastByCount(
   { page, rows, limit, meta, reachesCount = false }: AddressedPage,
-  { firstOffset, total, pages }: Offsets,
+  { lastOffset, total, pages }: Offsets & Pick<Place, 'lastOffset'>,
 ): boolean {
   if (total === null) return pages !== null && page >= pages;
-  const shown = firstOffset + rows;
+  const shown = lastOffset + 1;
   // A source may count its pages by another size than it was asked for. What it promises behind this one is asked for.
   const isLast = reachesCount || shown === total || page >= (meta?.totalPages ?? 1);
-  return shown >= total && isLast && !(shown > total && rows >= limit);
+  return shown >= total && isLast && !exceedsCount({ rows, limit }, { lastOffset, total });
 }
 
 /** By how many rows the count is off, if the page lacks rows that it promises; else undefined. `before`: rows known to lie before it. */

@@ -29,7 +29,7 @@ import {
   type PageAddress,
   type Search,
 } from './locate-range.ts';
-import { beginsBehind, mayBeLast, type Place, reachesEnd } from './place-page.ts';
+import { beginsBehind, exceedsCount, mayBeLast, type Place, reachesEnd } from './place-page.ts';
 import { idOf, type PlacedAnswer, placeAnswer, stepOf } from './placed-answer.ts';
 
 /** Two rows of a list that has more: a source that keeps to a page size of its own returns more. */
@@ -185,7 +185,13 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   const further = Math.max(most - 1, isFixed || beginsBehind(found.place, startOf(reading), isDescending) ? 1 : 0);
   if (further === 0) return;
   const rows = Math.max(Math.min(found.page.rows, found.page.limit), 1);
-  const addresses = addressesBehind(found.place, { rows, isFixed, most: further, known: question.known?.showing });
+  const isAboveCount = exceedsCount(found.page, found.place);
+  const addresses = addressesBehind(isAboveCount ? { ...found.place, total: null } : found.place, {
+    rows,
+    isFixed,
+    most: isAboveCount ? 1 : further,
+    known: question.known?.showing,
+  });
   const usual = found.page.limit;
   const emptyAsOf = found.place.total === null ? found.answer.grantedAt : undefined;
   const fetch = ({ page, limit }: PageAddress) =>
@@ -206,6 +212,11 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
     if (answer.refused === 'fewer') return;
     previous = reached;
   }
+  // Rows that the key may not see keep their places: the start of the range may lie behind these pages, and rows behind all that are counted.
+  const { page, place } = previous;
+  const goesOn = beginsBehind(place, startOf(reading), isDescending) || exceedsCount(page, place);
+  const isFurther = beginsBehind(found.place, place.last, isDescending);
+  if (goesOn && isFurther) yield* readOn(reading, { ...previous, isFixed }, most - further);
 }
 
 /**
