@@ -6,7 +6,7 @@ import { readAgenda } from '../../engine/run/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import { nextQuestions } from '../../service/status/next-questions.ts';
 import type { Database } from '../../warehouse/database/database.ts';
-import { GAP, table } from '../output/table.ts';
+import { wrappedTable } from '../output/table.ts';
 import { listPending, pendingText } from '../run/pending-migrations.ts';
 import { describeTargets, TARGET_NEXT } from '../run/targets.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
@@ -88,9 +88,6 @@ function paceLine({ secondsPerRequest, limit, used }: SourceAgenda): string {
   return used === null ? spending : `${spending}; ${count(used)} of ${count(limit)} used in this window`;
 }
 
-const MOST_COLUMNS = 100;
-const LEAST_WRAP = 12;
-
 function drawQuestions({ terminal: { colors } }: Session, { questions }: SourceAgenda): string {
   const head = ['resource', 'question', 'changes/h', 'age', 'cost', 'score', 'why'];
   const rows = questions.map(each => [
@@ -102,11 +99,7 @@ function drawQuestions({ terminal: { colors } }: Session, { questions }: SourceA
     each.overdue ? 'overdue' : scoreText(each.score),
     each.why,
   ]);
-  const last = head.length - 1;
-  const widthOf = (column: number) => Math.max(...[head, ...rows].map(row => (row[column] ?? '').length));
-  const taken = head.slice(0, last).reduce((sum, _, column) => sum + widthOf(column) + GAP, 0);
-  const wrap = { [last]: Math.max(MOST_COLUMNS - taken, LEAST_WRAP) };
-  return table(colors, head, rows, { right: [2, 4, 5], wrap });
+  return wrappedTable(colors, head, rows, [2, 4, 5]);
 }
 
 /** A question that was answered a moment ago has a score near 0, which still tells it from others. */

@@ -5,7 +5,7 @@ import { count } from '../../service/format.ts';
 import { describeRelations, type Relation } from '../../warehouse/reports/data-tables.ts';
 import { dbtSources } from '../output/dbt-sources.ts';
 import { openResultFile } from '../output/result-file.ts';
-import { GAP, table } from '../output/table.ts';
+import { wrappedTable } from '../output/table.ts';
 import { INTERVAL_TYPE, warehouseTypes } from '../output/warehouse-types.ts';
 import { openToRead } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, pathFrom, type Session } from '../session/session.ts';
@@ -91,8 +91,6 @@ const described = ({ columns, ...relation }: Relation) => ({
   columns: columns.map(({ name, type, comment, isKey, required }) => ({ name, type, comment, isKey, required })),
 });
 
-const WIDTH = 100;
-
 /** The views of versions would bury the others. */
 function drawAll({ terminal: { colors }, settings, jobs }: Session, relations: readonly Relation[]): string {
   const rows = relations
@@ -100,7 +98,7 @@ function drawAll({ terminal: { colors }, settings, jobs }: Session, relations: r
     .map(({ name, kind, columns, comment }) => [name, kind, count(columns.length), comment]);
   const [list = 'customers'] = jobs.keys();
   return [
-    drawTable(colors, ['name', 'kind', 'columns', 'what it holds'], rows, [2]),
+    wrappedTable(colors, ['name', 'kind', 'columns', 'what it holds'], rows, [2]),
     '',
     `The schema is ${settings.single.schema}. Every list has a view of all versions, such as ${list}_history.`,
     `The columns of one: sluice describe ${list}`,
@@ -112,23 +110,10 @@ function drawOne({ terminal: { colors } }: Session, { name, comment, columns }: 
   return [
     ...(comment === null ? [colors.bold(name)] : [`${colors.bold(name)}  ${comment}`]),
     '',
-    drawTable(colors, ['column', 'type', 'meaning'], rows),
+    wrappedTable(colors, ['column', 'type', 'meaning'], rows),
   ].join('\n');
 }
 
 /** `bigint, key`; short, as `psql` users write it. */
 const typeText = ({ type, isKey }: Relation['columns'][number]): string =>
   `${type.replace('timestamp with time zone', 'timestamptz')}${isKey ? ', key' : ''}`;
-
-/** The last column is wrapped. */
-function drawTable(
-  colors: Parameters<typeof table>[0],
-  head: readonly string[],
-  rows: readonly (readonly (string | null)[])[],
-  right: readonly number[] = [],
-): string {
-  const last = head.length - 1;
-  const widthOf = (column: number) => Math.max(...[head, ...rows].map(row => (row[column] ?? '').length));
-  const taken = head.slice(0, last).reduce((sum, _, column) => sum + widthOf(column) + GAP, 0);
-  return table(colors, head, rows, { right, wrap: { [last]: WIDTH - taken } });
-}

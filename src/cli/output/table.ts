@@ -33,6 +33,22 @@ export function table(
     .join('\n');
 }
 
+const MOST_COLUMNS = 100;
+const LEAST_WRAP = 12;
+
+/** A table of texts whose last column takes what the others leave of 100 columns. */
+export function wrappedTable(
+  colors: Colors,
+  head: readonly string[],
+  rows: readonly (readonly (string | null)[])[],
+  right: readonly number[] = [],
+): string {
+  const last = head.length - 1;
+  const widthOf = (column: number) => Math.max(...[head, ...rows].map(row => (row[column] ?? '').length));
+  const taken = head.slice(0, last).reduce((sum, _, column) => sum + widthOf(column) + GAP, 0);
+  return table(colors, head, rows, { right, wrap: { [last]: Math.max(MOST_COLUMNS - taken, LEAST_WRAP) } });
+}
+
 const cellText = (cell: unknown): string =>
   [cell ?? '']
     .flat()
