@@ -1,7 +1,6 @@
 /**
  * The tables and views of the warehouse as `pg` reads them: `bigint` and `numeric` are text, so that no digit is lost.
- * First those that no job declares, written from the database by test/public-types/warehouse-types.test.ts; those of the jobs
- * follow in dist/types/warehouse.d.ts.
+ * `sluice describe --types` writes those of an installation, with its own fields and lists.
  */
 
 /** As `pg` reads an interval; what is zero is left out. */
@@ -14,6 +13,8 @@ export interface Interval {
   readonly seconds?: number;
   readonly milliseconds?: number;
 }
+
+// First those that no job declares, written from the database by test/public-types/warehouse-types.test.ts.
 
 /** For Kysely: `new Kysely<Warehouse>({ .. }).withSchema('warehouse')`. */
 export interface Warehouse {

@@ -73,8 +73,9 @@ export const withSources = (
   return isRecord(content) ? { ...content, sources: changed } : changed;
 };
 
-const isSourceName = (value: unknown): value is string =>
-  typeof value === 'string' && /^[a-z][a-z0-9_-]{0,39}$/.test(value);
+export const SOURCE_NAME = /^[a-z][a-z0-9_-]{0,39}$/;
+
+const isSourceName = (value: unknown): value is string => typeof value === 'string' && SOURCE_NAME.test(value);
 
 /** Sources of the same name would share cursors, and of the same schema, tables. */
 export function findDuplicates(sources: readonly SourceConfig[], file: string): string[] {

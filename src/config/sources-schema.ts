@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RESOURCE_FIELD_VALUES } from './resource-settings.ts';
 import { SOURCE_SHAPE } from './schema.ts';
-import { fieldOf } from './sources-file.ts';
+import { fieldOf, SOURCE_NAME } from './sources-file.ts';
 
 /** For editors: what the sources file may hold, which is a list of sources, or an object that has it as `sources`. */
 export function sourcesFileSchema() {
@@ -13,7 +13,7 @@ export function sourcesFileSchema() {
   const source = {
     type: 'object',
     properties: {
-      name: { type: 'string', pattern: '^[a-z][a-z0-9_-]{0,39}$', description: 'The name of the source.' },
+      name: { type: 'string', pattern: SOURCE_NAME.source, description: 'The name of the source.' },
       api_key_from: { type: 'string', description: 'The environment variable that holds the key, such as VIENNA_KEY.' },
       ...Object.fromEntries([...settings, ...byResource]),
     },

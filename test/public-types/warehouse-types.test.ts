@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { relationsOf, renderWarehouse } from '../../public-types/render-warehouse.ts';
-import { INTERVAL_TYPE, type TypedRelation, warehouseTypes } from '../../src/cli/output/warehouse-types.ts';
+import { relationsOf, renderRelations, renderWarehouse } from '../../public-types/render-warehouse.ts';
+import { TYPES_HEAD, type TypedRelation } from '../../src/cli/output/warehouse-types.ts';
 import { writeComments } from '../../src/warehouse/database/comments.ts';
 import type { Database } from '../../src/warehouse/database/database.ts';
 import { describeRelations, type Relation } from '../../src/warehouse/reports/data-tables.ts';
@@ -22,13 +22,9 @@ async function relationsIn(database: Database): Promise<Relation[]> {
   return found.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-const HEAD = `/**
- * The tables and views of the warehouse as \`pg\` reads them: \`bigint\` and \`numeric\` are text, so that no digit is lost.
- * First those that no job declares, written from the database by test/public-types/warehouse-types.test.ts; those of the jobs
- * follow in dist/types/warehouse.d.ts.
- */
-
-${INTERVAL_TYPE}`;
+const HEAD = `${TYPES_HEAD}
+// First those that no job declares, written from the database by test/public-types/warehouse-types.test.ts.
+`;
 
 /** Without line ends and blanks, which the formatter decides. */
 const compact = (code: string): string => code.replaceAll(/\s+/g, ' ').trim();
@@ -49,10 +45,7 @@ test('the public types are those of the database', async () => {
     const declared = relationsOf(lists);
     const isDeclared = ({ name }: TypedRelation) => declared.some(each => each.name === name);
     expect(byName(declared)).toEqual(byName(found.filter(isDeclared)));
-    const rendered = `${HEAD}\n${warehouseTypes(
-      found.filter(each => !isDeclared(each)),
-      'warehouse',
-    )}`;
+    const rendered = `${HEAD}\n${renderRelations(found.filter(each => !isDeclared(each)))}`;
     if (process.env.WRITE_DOCS) writeFileSync(file, rendered);
     expect(compact(readFileSync(file, 'utf8'))).toBe(compact(rendered));
   });

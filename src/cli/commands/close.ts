@@ -12,7 +12,7 @@ import {
   type Seal,
   sealedLines,
 } from '../../warehouse/rows/seals.ts';
-import { openResultFile } from '../output/result-file.ts';
+import { withResultFile } from '../output/result-file.ts';
 import { checkSealFile } from '../output/seal-file.ts';
 import { table } from '../output/table.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
@@ -138,19 +138,14 @@ function describeChanges({ terminal, settings }: Session, { month }: Seal, all: 
 
 /** Returns the number of lines. */
 async function exportSeal(database: Database, source: string, seal: Seal, path: string): Promise<number> {
-  const file = await openResultFile(path);
-  let lines = 0;
-  const write = async (all: readonly string[]) => {
-    lines += all.length;
-    await file.write(all.map(line => `${line}\n`).join(''));
-  };
-  try {
-    for await (const rows of sealedLines(database.kysely, source, seal)) await write(rows);
-    await file.complete();
-  } finally {
-    await file.close();
-  }
-  return lines;
+  return withResultFile(path, async write => {
+    let lines = 0;
+    for await (const some of sealedLines(database.kysely, source, seal)) {
+      lines += some.length;
+      await write(some.map(line => `${line}\n`).join(''));
+    }
+    return lines;
+  });
 }
 
 function check(session: Session, given: string, month: string | undefined, options: Options): ExitCode {

@@ -4,9 +4,9 @@ import { didYouMean } from '../../nearest-name.ts';
 import { count } from '../../service/format.ts';
 import { describeRelations, type Relation } from '../../warehouse/reports/data-tables.ts';
 import { dbtSources } from '../output/dbt-sources.ts';
-import { openResultFile } from '../output/result-file.ts';
+import { withResultFile } from '../output/result-file.ts';
 import { wrappedTable } from '../output/table.ts';
-import { INTERVAL_TYPE, warehouseTypes } from '../output/warehouse-types.ts';
+import { TYPES_HEAD, warehouseTypes } from '../output/warehouse-types.ts';
 import { openToRead } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, pathFrom, type Session } from '../session/session.ts';
 
@@ -64,25 +64,13 @@ function refuse(message: string, next: string): never {
   throw new SluiceError('usage', message, { next });
 }
 
-const TYPES_HEAD = `/**
- * The tables and views of the warehouse as \`pg\` reads them: \`bigint\` and \`numeric\` are text, so that no digit is lost.
- * Written by: sluice describe --types
- */
-`;
-
 const typesOf = (relations: readonly Relation[], schema: string): string =>
-  [TYPES_HEAD, INTERVAL_TYPE, warehouseTypes(relations, schema)].join('\n');
+  [TYPES_HEAD, warehouseTypes(relations, schema)].join('\n');
 
 async function writeFile(session: Session, { out }: Options, text: string): Promise<void> {
   const { terminal } = session;
   if (out === undefined) return terminal.show({ text }, () => text.trimEnd());
-  const file = await openResultFile(pathFrom(session, out));
-  try {
-    await file.write(text);
-    await file.complete();
-  } finally {
-    await file.close();
-  }
+  await withResultFile(pathFrom(session, out), write => write(text));
   terminal.show({ file: out }, () => `Written: ${out}`);
 }
 

@@ -50,6 +50,21 @@ export async function openTextFile(path: string, { write, end }: Format): Promis
   };
 }
 
+/** Writes a file that appears under its name only once `work` is done; removes what was written if that fails. */
+export async function withResultFile<T>(
+  path: string,
+  work: (write: (text: string) => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const file = await openResultFile(path);
+  try {
+    const result = await work(file.write);
+    await file.complete();
+    return result;
+  } finally {
+    await file.close();
+  }
+}
+
 /** A file that appears under its name only once it is complete. Kind `usage` where it cannot be created. */
 export async function openResultFile(path: string) {
   const part = `${path}.part-${process.pid}`;

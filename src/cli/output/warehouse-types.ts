@@ -4,7 +4,7 @@ export interface TypedRelation extends Pick<Relation, 'name' | 'comment'> {
   readonly columns: readonly Pick<Relation['columns'][number], 'name' | 'type' | 'comment' | 'required'>[];
 }
 
-/** What `pg` makes of a value, unless its parsers are replaced. The types of a column that Sluice does not create are `unknown` where they are not here. */
+/** What `pg` makes of a value, unless its parsers are replaced. */
 const TYPES: Readonly<Record<string, string>> = {
   bigint: 'string',
   numeric: 'string',
@@ -20,11 +20,22 @@ const TYPES: Readonly<Record<string, string>> = {
   'timestamp with time zone': 'Date',
   'timestamp without time zone': 'Date',
   interval: 'Interval',
+  jsonb: 'unknown',
   bytea: 'Buffer',
 };
 
-/** The type of an interval, which the other types use. */
-export const INTERVAL_TYPE = `/** As \`pg\` reads an interval; what is zero is left out. */
+const typeOf = (type: string): string | undefined => TYPES[type.replace(/\(.*\)/, '')];
+
+/** Whether it is known what `pg` makes of a column of this type, as `format_type` writes it. */
+export const isKnownType = (type: string): boolean => typeOf(type) !== undefined;
+
+/** Begins the module, whose other types use its `Interval`. */
+export const TYPES_HEAD = `/**
+ * The tables and views of the warehouse as \`pg\` reads them: \`bigint\` and \`numeric\` are text, so that no digit is lost.
+ * \`sluice describe --types\` writes those of an installation, with its own fields and lists.
+ */
+
+/** As \`pg\` reads an interval; what is zero is left out. */
 export interface Interval {
   readonly years?: number;
   readonly months?: number;
@@ -50,7 +61,7 @@ export function warehouseTypes(relations: readonly TypedRelation[], schema: stri
 }
 
 function columnType({ name, type, required, comment }: TypedRelation['columns'][number]): string {
-  const shown = TYPES[type.replace(/\(.*\)/, '')] ?? 'unknown';
+  const shown = typeOf(type) ?? 'unknown';
   const nullable = required || shown === 'unknown' ? '' : ' | null';
   return `${commentOf(comment, '  ')}  readonly ${propertyOf(name)}: ${shown}${nullable};\n`;
 }
