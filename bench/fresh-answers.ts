@@ -204,7 +204,7 @@ function report(): void {
   });
   if (given.json) return;
   for (const each of asked.filter(({ outcome }) => outcome === 'failed').slice(0, 5))
-    console.log(`failed: ${each.error}`);
+    console.log(`failed: ${each.question.sql}\n  ${each.error}`);
   console.log(
     `${figure(changes)} changes; ${figure(total)} requests, ${rejected} beyond the limit, at most ${maxInWindow} in one window of ${LIMIT}`,
   );

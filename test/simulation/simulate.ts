@@ -65,6 +65,7 @@ const failed: number[] = [];
 let next = 0;
 let requests = 0;
 let crashes = 0;
+let dated = 0;
 let slowest = 0;
 let told = begun;
 
@@ -78,7 +79,7 @@ const seconds = (performance.now() - begun) / SECOND;
 const count = plays.length;
 process.stdout.write(
   `${count - failed.length} of ${count} seeds green in ${seconds.toFixed(0)} s (${(seconds / count).toFixed(2)} s a seed, the slowest ${(slowest / SECOND).toFixed(1)} s), ` +
-    `${requests} requests, ${crashes} processes that ended early\n`,
+    `${requests} requests, ${crashes} processes that ended early, ${dated} changes of which the moment was compared\n`,
 );
 if (failed.length > 0) {
   process.stdout.write(`Failed: ${failed.join(' ')}\n`);
@@ -104,6 +105,7 @@ async function playSeeds(): Promise<void> {
     const result = await runSeed(server, seed, play.given, text => lines.push(text));
     requests += result.requests;
     crashes += result.crashes;
+    dated += result.dated;
     slowest = Math.max(slowest, result.ms);
     tellProgress();
     if (values.trace) process.stdout.write(`${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`);

@@ -121,7 +121,7 @@ async function readOnSchedule(session: Session, database: Database, { atOnce, pu
         readDue({ ...session, signal: stopping, draining: signal }, database, source, {
           pulse,
           memory,
-          othersWait: () => turn.isAwaited(),
+          turn,
         }),
       );
     },

@@ -5,6 +5,7 @@ import { HOUR, MINUTE, SECOND, stopped } from '../../clock.ts';
 import type { LoopEvent } from '../../engine/run/engine.ts';
 import { SluiceError } from '../../errors.ts';
 import { type OrderRequest, placeOrder } from '../../service/orders/order-requests.ts';
+import { wakeUp } from '../../service/schedule/wake-ups.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { findReader } from '../../warehouse/database/source-lock.ts';
@@ -168,6 +169,7 @@ async function waitUntilEnded(reading: Reading, orders: readonly Order[], since:
       const name = reader.command ? `sluice ${reader.command}` : 'the service';
       terminal.note(`Another process is reading this source (${name}); following its progress.`);
       isReported = true;
+      await wakeUp(database, source.name);
     }
     await follow(reading, now, since);
     await clock.sleep(lookAgainMs, signal);

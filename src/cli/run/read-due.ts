@@ -4,6 +4,7 @@ import type { LoopEvent, Serves } from '../../engine/run/engine.ts';
 import { explain, isKind } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import type { Pulse } from '../../service/health/health.ts';
+import type { Turn } from '../../service/schedule/reading-turns.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { dueHints } from '../../warehouse/ledgers/hints.ts';
@@ -13,12 +14,12 @@ import type { OpenSource, Session } from '../session/session.ts';
 import { findRefusal, readSource } from './read-source.ts';
 
 /** How often one wake-up reads work that became due meanwhile; the next wake-up comes within a minute. */
-const MOST_TURNS = 10;
+const MOST_ROUNDS = 10;
 
 interface Watched {
   readonly pulse: Pulse;
   readonly memory: AgendaMemory;
-  readonly othersWait: () => boolean;
+  readonly turn: Pick<Turn, 'isAwaited' | 'onWoken'>;
 }
 
 /** Reads one source while something is due and no other process reads it; returns the milliseconds after which something is due, if less than a minute. */
@@ -43,7 +44,7 @@ async function readWhileDue(
   session: Session,
   database: Database,
   source: OpenSource,
-  { pulse, memory, othersWait }: Watched,
+  { pulse, memory, turn }: Watched,
 ): Promise<number | null> {
   const { clock, draining } = session;
   const log = session.log.child({ source: source.name });
@@ -63,16 +64,17 @@ async function readWhileDue(
     othersWait() {
       // Asked also while the loop only keeps its pace.
       pulse.beat(source.name);
-      return othersWait();
+      return turn.isAwaited();
     },
+    onWoken: turn.onWoken,
   };
   let begunAt = clock.now();
-  for (let turn = 0; turn < MOST_TURNS && !draining.aborted; turn++) {
+  for (let round = 0; round < MOST_ROUNDS && !draining.aborted; round++) {
     const due = await whatIsDue(database.kysely, source.name);
     pulse.beat(source.name);
     const hinted = due.now ? [] : await dueHints(database.kysely, source.name, source);
     // The agenda always has a question. One whose turn was short has nothing to ask for now, or others wait.
-    const asks = turn === 0 || (!othersWait() && clock.now() - begunAt > MINUTE);
+    const asks = round === 0 || (!turn.isAwaited() && clock.now() - begunAt > MINUTE);
     if (!due.now && hinted.length === 0 && !asks) {
       // The regular wake-up comes within a minute.
       return due.at === null ? null : Math.max(due.at - (await databaseNow(database)), 0) + 1;

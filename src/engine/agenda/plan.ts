@@ -89,9 +89,11 @@ function planRefresh(facts: PlanFacts): Next {
   });
   const best = bestDue(facts, due, []);
   if (best) return best;
-  if (due.length > 0 || list.reading.size > 0) return 'blocked';
+  if (due.length > 0) return 'blocked';
   if (wish.state.failure) return 'done';
   const gone = missing.filter(row => stampMs(row.since) >= wish.since || isAbout(list, targets, row));
+  // What is being read now may show them.
+  if (gone.length > 0 && list.reading.size > 0) return 'blocked';
   return confirmRow({ ...facts, missing: gone }) ?? 'done';
 }
 

@@ -100,6 +100,8 @@ export interface Serves {
    * source. Asked at each look for work. Default: yes.
    */
   readonly othersWait?: () => boolean;
+  /** Has the listener called when something may be due: the loop looks at once, and every five seconds; without, every second. */
+  readonly onWoken?: (listener: () => void) => void;
   /** Ends the loop when the request limit blocks all readings for more than a minute; the next loop continues them. */
   readonly yields?: boolean;
 }

@@ -1,4 +1,4 @@
-import { linkSignals } from '../../any-signal.ts';
+import { linkSignals, withAnySignal } from '../../any-signal.ts';
 import type { Lane } from '../../budget/budget.ts';
 import { DAY, MINUTE, SECOND, stopped } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
@@ -180,16 +180,19 @@ async function workUntilIdle(
     refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
   };
   let mayEnd = false;
+  const notices = takeNotices(serves);
+  const lookMs = serves.onWoken ? LOOK_TOLD_MS : SECOND;
   for (;;) {
+    const isWoken = notices.take();
     if (loop.fatal !== null) throw loop.fatal;
     if (signal.aborted) throw stopped(signal);
     if (serves.draining?.aborted) {
       if (loop.running.size === 0 || longWait(loop) !== null) throw stopped(serves.draining);
-      await nextEvent(loop, nextCommit);
+      await nextEvent(loop, nextCommit, notices);
       continue;
     }
     const sinceMs = engine.clock.now() - refreshed.at;
-    const looksNow = sinceMs < 0 || sinceMs >= SECOND;
+    const looksNow = isWoken || sinceMs < 0 || sinceMs >= lookMs;
     if (looksNow) {
       const { now: seen, isWanted } = await refreshTasks(loop, serves);
       refreshed = { now: seen, at: engine.clock.now() };
@@ -206,7 +209,7 @@ async function workUntilIdle(
     if (loop.agenda && act.pace) keepPace(loop, loop.agenda, act.pace);
     if (loop.running.size > 0) {
       // `idle` follows seconds in which no reading ended; by then every granted request was answered.
-      const event = await nextEvent(loop, nextCommit);
+      const event = await nextEvent(loop, nextCommit, notices);
       if (event === 'page') lookAgain();
       if (event === 'idle') leaveQueue(loop);
       const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
@@ -223,8 +226,41 @@ async function workUntilIdle(
     // What is blocked with nothing being read does not become free by waiting for the pace.
     const until = isIdle ? act.askAt : act.wakeAt;
     if (until === null) for (const task of loop.tasks) standsStill(task);
-    else await engine.clock.sleep(Math.min(until - now, 5 * SECOND), signal);
+    else
+      await withAnySignal([signal], controller => {
+        const sleep = engine.clock.sleep(Math.min(until - now, 5 * SECOND), controller.signal);
+        return Promise.race([sleep, notices.came()]).finally(() => controller.abort());
+      });
   }
+}
+
+/** Notices that something may be due. */
+interface Notices {
+  /** Whether one has come since it was last asked. */
+  take(): boolean;
+  /** Resolves once one has come, for whoever asked last. */
+  came(): Promise<void>;
+}
+
+function takeNotices({ onWoken }: Serves): Notices {
+  let hasCome = false;
+  let tell = () => {};
+  onWoken?.(() => {
+    hasCome = true;
+    tell();
+  });
+  return {
+    take() {
+      const came = hasCome;
+      hasCome = false;
+      return came;
+    },
+    came: () =>
+      new Promise(resolve => {
+        if (hasCome) resolve();
+        else tell = resolve;
+      }),
+  };
 }
 
 function stateOf({ engine, tasks, running, agenda, begunAt, limit }: Loop, now: number, mayAsk: boolean): State {
@@ -232,6 +268,8 @@ function stateOf({ engine, tasks, running, agenda, begunAt, limit }: Loop, now: 
   return { now, begunAt, rules: engine, lists, tasks, running: running.size, limit, granted, agenda, mayAsk };
 }
 
+/** How often a loop that is told of work looks for it: notices may be lost, and a command that waits for the source sends none. */
+const LOOK_TOLD_MS = 5 * SECOND;
 /** The agenda asks for so long even while other sources wait, unless its pace makes it wait before. */
 const TURN_MS = MINUTE;
 /** The agenda asks for so long at most: the next loop looks afresh at what is stored. */
@@ -248,10 +286,14 @@ function standsStill(task: Task): void {
 }
 
 /**
- * Waits until a reading ends. While the limit blocks all of them it returns `idle` every few seconds, so that orders are
- * refreshed.
+ * Waits until a reading ends, or something may be due. While the limit blocks all of them it returns `idle` every few seconds, so that
+ * orders are refreshed.
  */
-async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'ended' | 'page' | 'idle'> {
+async function nextEvent(
+  loop: Loop,
+  nextCommit: () => Promise<void>,
+  notices: Notices,
+): Promise<'ended' | 'page' | 'idle' | 'woken'> {
   const { engine } = loop;
   // A paused or cancelled backfill stops at the next page, not at the end of its slice.
   const page = loop.tasks.some(task => task.kind === 'backfill') ? [nextCommit().then(() => 'page' as const)] : [];
@@ -267,7 +309,8 @@ async function nextEvent(loop: Loop, nextCommit: () => Promise<void>): Promise<'
     await engine.clock.sleep(Math.min(left, 5 * SECOND), over.signal).catch(() => undefined);
   });
   const ended = [...loop.running].map(each => each.then(() => 'ended' as const));
-  const event = await Promise.race([...ended, ...page, waited.then(() => 'idle' as const)]);
+  const woken = notices.came().then(() => 'woken' as const);
+  const event = await Promise.race([...ended, ...page, waited.then(() => 'idle' as const), woken]);
   over.abort();
   return event;
 }

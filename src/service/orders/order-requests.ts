@@ -94,6 +94,6 @@ export async function changeOrder(
 ): Promise<boolean> {
   const { from, to, reason } = CHANGES[change];
   const changed = await setOrderState(database.kysely, id, from, to, { reason });
-  if (changed && to === 'waiting') await wakeUp(database, source);
+  if (changed) await wakeUp(database, source);
   return changed;
 }

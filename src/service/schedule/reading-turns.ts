@@ -5,12 +5,16 @@ import type { Log } from '../../log.ts';
 
 /** While others wait for a turn, a source gives up its own after this time and queues again. */
 const TURN_MS = MINUTE;
+/** A turn is told that its source was woken at most so often. */
+const TELL_MS = 100;
 
 /** The time in which a source may be read. */
 export interface Turn {
   /** Aborted once it has lasted long enough, and others wait for it. */
   readonly signal: AbortSignal;
   isAwaited(): boolean;
+  /** Calls the listener, in place of any before, when the source is woken during the turn. */
+  onWoken(listener: () => void): void;
 }
 
 /** How a source's turn ended. */
@@ -25,6 +29,8 @@ interface Awake {
   begun: boolean;
   /** The source was woken again since its turn began. */
   again: boolean;
+  /** Tells its turn. */
+  tell: () => void;
   /** Another process has read the source since it was woken. */
   dropped: boolean;
   done: Promise<void>;
@@ -53,8 +59,9 @@ export function createReadingTurns(
   const turns = new Map<string, Awake>();
   let stopped = false;
 
-  async function take(source: string): Promise<TurnEnd> {
+  async function take(source: string, self: Awake): Promise<TurnEnd> {
     const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
+    self.tell = turn.tell;
     try {
       const againMs = await wake(source, turn);
       return turn.signal.aborted ? { how: 'unfinished' } : { how: 'done', againMs };
@@ -72,7 +79,7 @@ export function createReadingTurns(
     self.begun = true;
     while (!stopped && !self.dropped) {
       self.again = false;
-      ended = await take(source);
+      ended = await take(source, self);
       if (!self.again || inTurn.pendingCount > 0) break;
     }
     turns.delete(source);
@@ -88,8 +95,10 @@ export function createReadingTurns(
       if (current) {
         current.again = true;
         current.dropped = false;
+        current.tell();
       } else if (!stopped) {
-        const self: Awake = { begun: false, again: false, dropped: false, done: Promise.resolve() };
+        const done = Promise.resolve();
+        const self: Awake = { begun: false, again: false, tell: () => undefined, dropped: false, done };
         turns.set(source, self);
         self.done = inTurn(() => takeTurns(source, self));
       }
@@ -110,8 +119,11 @@ export function createReadingTurns(
 }
 
 /** A signal that aborts once the turn has lasted `turnMs` and others wait for it. */
-function startTurn(turnMs: number, isAwaited: () => boolean): Turn & { end(): void } {
+function startTurn(turnMs: number, isAwaited: () => boolean): Turn & { tell: () => void; end(): void } {
   const turn = new AbortController();
+  let onWoken = () => {};
+  let telling: NodeJS.Timeout | undefined;
+  let toldAt = Number.NEGATIVE_INFINITY;
   const startedAt = performance.now();
   const timer = setInterval(
     () => {
@@ -120,5 +132,23 @@ function startTurn(turnMs: number, isAwaited: () => boolean): Turn & { end(): vo
     },
     Math.min(turnMs, SECOND),
   );
-  return { signal: turn.signal, isAwaited, end: () => clearInterval(timer) };
+  return {
+    signal: turn.signal,
+    isAwaited,
+    onWoken(listener) {
+      onWoken = listener;
+    },
+    tell() {
+      const inMs = Math.max(toldAt + TELL_MS - performance.now(), 0);
+      telling ??= setTimeout(() => {
+        telling = undefined;
+        toldAt = performance.now();
+        onWoken();
+      }, inMs);
+    },
+    end() {
+      clearInterval(timer);
+      clearTimeout(telling);
+    },
+  };
 }

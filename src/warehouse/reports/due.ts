@@ -40,7 +40,7 @@ interface WaitingWork {
   readonly isWanted: boolean;
 }
 
-/** Looks for open orders, hints and slots, whether or not they are due, and for commands that wait. SQL: one statement, since the loop looks every second. */
+/** Looks for open orders, hints and slots, whether or not they are due, and for commands that wait. SQL: one statement, since the loop looks every few seconds. */
 export async function lookForWork(db: Db, source: string): Promise<WaitingWork> {
   const { rows } = await sql<WaitingWork>`
     select ${epochMs('sluice.now()')} as now,

@@ -96,7 +96,7 @@ function ranges(cuts: readonly number[]): Slice[] {
 
 const anyWish: fc.Arbitrary<Wish> = fc
   .record({
-    kind: fc.constantFrom('sync' as const, 'slot' as const, 'hint' as const, 'backfill' as const, 'verify' as const),
+    kind: fc.constantFrom<Wish['kind']>('sync', 'slot', 'hint', 'refresh', 'backfill', 'verify'),
     sinceHours: fc.integer({ min: 0, max: 24 }),
     range: fc.constantFrom([null, null], ['2025-01-01', '2025-12-31'], [null, '2020-12-31']),
     reportOnly: fc.boolean(),
@@ -128,7 +128,9 @@ export const anyFacts: fc.Arbitrary<PlanFacts> = fc
   })
   .map(({ list, wish: given, missing, hinted }) => {
     const parts = partition(list);
-    const targets = given.kind === 'hint' ? hinted.map(each => parts[each % parts.length]?.slice ?? WHOLE) : [];
+    const some = hinted.map(each => parts[each % parts.length]?.slice ?? WHOLE);
+    const record: Slice = { by: 'one', key: `${missing.length}` };
+    const targets = given.kind === 'hint' ? some : given.kind === 'refresh' ? [record, ...some] : [];
     const wish = { ...given, state: { ...given.state, targets } };
     const rows = missing.map(({ key, hours }, index) => ({
       key,

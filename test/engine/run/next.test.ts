@@ -4,14 +4,17 @@ import { rankOf } from '../../../src/budget/budget.ts';
 import { wholeLimit } from '../../../src/budget/forecast.ts';
 import { HOUR, MINUTE, SECOND } from '../../../src/clock.ts';
 import type { Choice, PlanFacts } from '../../../src/engine/agenda/choice.ts';
-import { openTargets } from '../../../src/engine/agenda/plan.ts';
+import { targetsBeside } from '../../../src/engine/agenda/plan.ts';
 import { partition, watched } from '../../../src/engine/coverage/list.ts';
 import { contains } from '../../../src/engine/coverage/prove.ts';
+import { profileOf } from '../../../src/engine/profile/source-profile.ts';
+import { strategyFor } from '../../../src/engine/profile/strategy.ts';
 import type { Resource } from '../../../src/engine/resource.ts';
 import { type Agenda, agendaTask, newMemory } from '../../../src/engine/run/agenda.ts';
 import { lookAtLimit } from '../../../src/engine/run/limit-seen.ts';
 import { next } from '../../../src/engine/run/next/next.ts';
 import type { Act, State } from '../../../src/engine/run/state.ts';
+import { wholeTime } from '../../../src/engine/slices/date-windows.ts';
 import { overlap, type Slice, sliceText } from '../../../src/engine/slices/slice.ts';
 import { createTask, type Task, type UnderWay, update } from '../../../src/engine/task/task.ts';
 import { manualClock } from '../../support/manual-clock.ts';
@@ -60,11 +63,11 @@ class Play {
     this.agenda = given.asks ? { tasks, asking: new Map(), ended: [], failing: new Map(), granted: 0, memory } : null;
   }
 
-  private add(index: number, { kind, ...wish }: PlanFacts['wish']): void {
+  private add(index: number, { kind, state, ...wish }: PlanFacts['wish']): void {
     const resource = this.lists[index] as Resource;
     if (this.tasks.some(task => task.kind === kind && task.resource === resource)) return;
     const lane = kind === 'backfill' || kind === 'verify' ? kind : 'live';
-    const targets = kind === 'hint' ? partition(resource).map(({ slice }) => slice) : [];
+    const targets = kind === 'hint' ? partition(resource).map(({ slice }) => slice) : state.targets;
     const { since, from, to, reportOnly } = wish;
     const allowance = kind === 'hint' ? 10 : 0;
     this.tasks.push(
@@ -86,7 +89,7 @@ class Play {
     const { resource } = task;
     const { slice } = choice;
     for (const other of resource.reading) if (overlap(other, slice)) throw new Error(`${sliceText(slice)} overlaps`);
-    update(task, { kind: 'asked', choice, targets: openTargets(resource, task).slice(1) });
+    update(task, { kind: 'asked', choice, targets: targetsBeside(resource, task) });
     resource.reading.add(slice);
     const underWay = { stopAsking: new AbortController(), abort: new AbortController() };
     task.underWay.add(underWay);
@@ -280,6 +283,45 @@ test('what is decided depends on nothing but the state, and changes none of it',
     }),
     { numRuns: 500 },
   );
+});
+
+test('a row that somebody waits for is read before the rest of a whole list, and ends beside its readings', () => {
+  const { list } = fc
+    .sample(anyFacts, { seed: 1, numRuns: 300 })
+    .find(facts => facts.list.strategy.partition === 'date' && partition(facts.list).length > 3) as PlanFacts;
+  const resource = listOf(
+    { ...list, profile: profileOf([]), strategy: strategyFor(profileOf([]), list.job) },
+    [],
+    'list',
+  );
+  const refresh = (since: number, target: Slice) => {
+    const given = { kind: 'refresh', resource, runId: sliceText(target), orderId: null, lane: 'live' } as const;
+    const bounds = { from: null, to: null, reportOnly: false };
+    return createTask({ ...given, ...bounds, since }, { allowance: 0, targets: [target] });
+  };
+  const play = new Play({ facts: [], more: [], concurrency: 2, asks: false, limit: 1000, windowMs: HOUR, picks: [] });
+  const [whole, record] = [refresh(NOW, wholeTime), refresh(NOW + SECOND, { by: 'one', key: '1' })];
+  const askNext = () => {
+    const act = next(play.state());
+    if (act.kind !== 'wait') play.carryOut(act);
+    return act.kind === 'ask' ? act.task.runId : act.kind;
+  };
+  play.tasks.push(whole);
+  expect(askNext()).toBe(whole.runId);
+  play.tasks.push(record);
+  // It came first, and has had little.
+  expect(askNext()).toBe(whole.runId);
+  whole.counts.requests = 3;
+  play.end(0);
+  expect(askNext()).toBe('wait');
+  play.end(0);
+  expect([askNext(), askNext()]).toEqual([record.runId, 'wait']);
+  play.end(0);
+  const other: Slice = { by: 'one', key: '2' };
+  resource.reading.add(other);
+  expect(askNext()).toBe('end');
+  resource.reading.delete(other);
+  expect(askNext()).toBe(whole.runId);
 });
 
 test('a task that an error closed ends, whatever has to be looked up for its list', () => {

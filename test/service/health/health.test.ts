@@ -66,7 +66,7 @@ test('turns that cannot use the database are no sign of life', async () => {
   let now = 0;
   const pulse = createPulse(1000, () => now);
   const session = { clock: systemClock, log: silent, draining: new AbortController().signal } as unknown as Session;
-  const turn = { pulse, memory: newMemory(), othersWait: () => false };
+  const turn = { pulse, memory: newMemory(), turn: { isAwaited: () => false, onWoken: () => undefined } };
   const stopped = proxy.close();
   proxy.drop();
   await stopped;

@@ -83,6 +83,27 @@ test('a source that is woken during its turn is read again: at once if nobody wa
   expect(woken).toEqual(['a', 'a', 'b', 'a']);
 });
 
+test('a turn is told that its source is woken meanwhile, and once of what follows at once', async () => {
+  let told = 0;
+  const { turns } = turnsOf({
+    most: 1,
+    async wake(source, turn) {
+      if (told > 0) return null;
+      const { opened, open } = gate();
+      turn.onWoken(() => {
+        told++;
+        open();
+      });
+      for (let times = 0; times < 5; times++) turns.wakeUp(source);
+      await opened;
+      return null;
+    },
+  });
+  turns.wakeUp('a');
+  await turns.ended();
+  expect(told).toBe(1);
+});
+
 test('with one turn for two sources, a source with endless work ends its turn and queues again', async () => {
   const woken: string[] = [];
   const { turns } = turnsOf({

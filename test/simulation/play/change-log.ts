@@ -26,12 +26,13 @@ const REDECLARED = [...CUSTOM_FIELDS, 'email', 'phone', 'notes', 'items'];
 
 /**
  * The log of changes has no gaps, tells what each change was, and says of no row that it came twice. `dates`: each change happened at the source
- * between its two moments.
+ * between its two moments. Returns how many were compared with these.
  */
 export async function checkLog(
   { plan, database, sandbox, problems, edits }: World,
   { dates }: { dates: boolean },
-): Promise<void> {
+): Promise<number> {
+  let dated = 0;
   const { rows } = await database.query<Logged>(`
     select number::int as number, resource, key, kind,
       case kind when 'updated' then before is not null and after is not null when 'deleted' then before is not null else after is not null end as "isWhole",
@@ -65,6 +66,7 @@ export async function checkLog(
     // One that the date filter leaves out may have been there while all windows were read again.
     if (kind === 'inserted' && sandbox.variants.drafts === 'hidden' && isDraft(Number(key))) continue;
     // A row of which nobody knows since when it was there may have been there all along.
+    dated++;
     const times = [...(made.get(place) ?? []), ...(kind === 'inserted' ? [Number.NEGATIVE_INFINITY] : [])];
     if (!times.some(isWithin))
       problems.push(
@@ -76,4 +78,5 @@ export async function checkLog(
         }`,
       );
   }
+  return dated;
 }

@@ -33,6 +33,8 @@ export interface Result {
   readonly requests: number;
   /** Processes that ended early. */
   readonly crashes: number;
+  /** Changes in the log of which the moments were compared with when the source made them. */
+  readonly dated: number;
   readonly ms: number;
 }
 
@@ -97,6 +99,7 @@ export async function runSeed(
       log: [],
       crashes: 0,
     };
+    let dated = 0;
     let timer: NodeJS.Timeout | undefined;
     const standstill = new Promise<void>(resolve => {
       let seen = -1;
@@ -124,7 +127,8 @@ export async function runSeed(
     try {
       await Promise.race([play(world), standstill]);
       const isSteady = plan.actions.every(({ putBack, badDay }) => putBack === null && badDay === null);
-      if (problems.length === 0) await checkLog(world, { dates: !hides && isHonest(plan.variants) && isSteady });
+      if (problems.length === 0)
+        dated = await checkLog(world, { dates: !hides && isHonest(plan.variants) && isSteady });
       await atEnd(database, sandbox);
     } catch (error) {
       problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -141,6 +145,7 @@ export async function runSeed(
       problems: [...watch.problems, ...problems],
       requests: sandbox.stats.total,
       crashes: world.crashes,
+      dated,
       ms: performance.now() - begun,
     };
   });

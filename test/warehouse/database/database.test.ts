@@ -188,15 +188,18 @@ test('a host that does not exist is reported', async () => {
 });
 
 test('a connection ended by the server during a query is reported, and the pool works on', async () => {
-  await withDatabase(async database => {
-    const working = database.transaction(async ({ query }) => {
-      const { rows } = await query<{ pid: number }>('select pg_backend_pid() as pid');
-      const end = database.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
-      await Promise.all([query('select pg_sleep(30)'), end]);
-    });
-    await expect(working).rejects.toMatchObject({ kind: 'database' });
-    expect((await database.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
-  });
+  await withDatabase(
+    async database => {
+      const working = database.transaction(async ({ query }) => {
+        const { rows } = await query<{ pid: number }>('select pg_backend_pid() as pid');
+        const end = database.query('select pg_terminate_backend($1)', [rows[0]?.pid]);
+        await Promise.all([query('select pg_sleep(30)'), end]);
+      });
+      await expect(working).rejects.toMatchObject({ kind: 'database' });
+      expect((await database.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+    },
+    { connections: 2 },
+  );
 });
 
 test('a connection ended before its transaction began goes to nobody who waits for one', async () => {

@@ -45,6 +45,7 @@ export function actFor(state: State, task: Task): Act | 'blocked' {
   if (next === 'blocked') return next;
   if (isPause(next)) return { kind: 'pause', task, until: next.until };
   if (next !== 'done') return { kind: 'ask', task, choice: next };
+  if (task.underWay.size > 0) return 'blocked';
   return distrust(task) ?? { kind: hasToRecount(task) ? 'recount' : 'end', task };
 }
 
