@@ -5,7 +5,7 @@ import { NOW } from '../database/now.ts';
 import { takeOver } from '../ledgers/cursors.ts';
 import type { Place } from '../ledgers/sources.ts';
 import type { ChildTable, Table } from './tables.ts';
-import { isLogged, logCtes } from './write/change-log.ts';
+import { isLogged, logCtes, saysOther } from './write/change-log.ts';
 import { childRowsByField, keepVersions } from './write/row-history.ts';
 
 // SQL: the tables are known at run time.
@@ -97,10 +97,22 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
   const content = contentOf(table);
   const were = sql.join(content.map(name => sql`(u.was).${sql.id(name)}`));
   const named = (names: readonly string[]) => sql.join(names.map(name => sql.id(name)));
-  // What was done here did not happen at the source at any moment.
+  const linesDiffer = table.children.map(child => sql`(${linesOther(child)})`);
+  const differs = sql.join(
+    [
+      sql`(${saysOther(
+        table,
+        content.filter(name => name !== '_hash'),
+      )})`,
+      ...linesDiffer,
+    ],
+    sql` or `,
+  );
+  // What was done here did not happen at the source at any moment. One run may have made good what another had changed.
   await sql`with changed as materialized (
-      select key::text as key, case what when 'replaced' then 'updated' else 'revived' end as kind, null::timestamptz as earliest
-      from ${UNDONE} where what <> 'since' and ${isLogged(source, resource)}),
+      select u.key::text as key, case u.what when 'replaced' then 'updated' else 'revived' end as kind, null::timestamptz as earliest
+      from ${UNDONE} u left join ${target} t on t.${key} = u.key cross join lateral (select (u.was).*) c
+      where ${isLogged(source, resource)} and (u.what = 'deleted' or u.what = 'replaced' and (${differs}))),
     ${logCtes(table, { resource, runId: undoId, at: sql`(select at from ${UNDONE} limit 1)` })}
     ${keepVersions(table, resource, { by: 'changed', at: now, runId: undoId, number: sql`n.number`, lines: sql.ref('u.lines') })}
     from ${UNDONE} u join ${target} t on t.${key} = u.key left join numbered n on n.key = u.key::text where u.what = 'replaced'`.execute(
@@ -132,14 +144,17 @@ const contentOf = (table: Table): string[] =>
     name => name !== table.key.name,
   );
 
+/** As texts: numbers may differ in their decimals alone. Null of a version without the field. */
+const linesOther = ({ field }: ChildTable): RawBuilder<unknown> =>
+  sql`(u.lines_were->${field}::text)::text <> (u.lines->${field}::text)::text`;
+
 /** Writes only the child rows that differ. Of a version without the field, they stay: the field was added later. */
 async function restoreChildren(tx: Db, table: Table, child: ChildTable): Promise<void> {
   const target = sql.id(table.schema, child.name);
   const parent = sql.id(child.parent);
   const names = ['line', ...child.columns.map(({ name }) => name), '_extra'];
   const were = sql`u.lines_were->${child.field}::text`;
-  // As texts: numbers may differ in their decimals alone.
-  const differ = sql`u.what <> 'since' and (${were})::text <> (u.lines->${child.field}::text)::text`;
+  const differ = sql`u.what <> 'since' and ${linesOther(child)}`;
   await sql`delete from ${target} c using ${UNDONE} u where ${differ} and c.${parent} = u.key`.execute(tx);
   await sql`insert into ${target} (${parent}, ${sql.join(names.map(name => sql.id(name)))})
     select u.key, ${sql.join(names.map(name => sql.ref(`r.${name}`)))}

@@ -302,6 +302,54 @@ test('what is only written otherwise is stored, and is no change', async () => {
   });
 });
 
+test('a row that is kept whole and only written otherwise is no change', async () => {
+  await withDatabase(async database => {
+    let packs: unknown = '1';
+    const addFields = (_: string, __: object, rendered: Record<string, unknown>) => ({ ...rendered, packs });
+    const sandbox = await openSandbox({
+      size: { customers: 1, invoices: 1, transactions: 1 },
+      rateLimit: 0,
+      addFields,
+    });
+    const engine = await openEngine(database, sandbox, { limit: 100_000, resources: ['orders'] });
+    await serveOrders(engine, 'sync', { whole: true });
+    const seen = async () =>
+      (
+        await database.query(
+          `select count(*)::int as rows, min(record->>'packs') as packs, min(jsonb_typeof(record->'packs')) as type,
+            (select count(*)::int from warehouse.changes) as changes from warehouse.orders`,
+        )
+      ).rows;
+    const [{ rows }] = (await seen()) as [{ rows: number }];
+    expect(rows).toBeGreaterThan(0);
+    packs = 1;
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await seen()).toEqual([{ rows, packs: '1', type: 'number', changes: 0 }]);
+    packs = 2;
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await seen()).toEqual([{ rows, packs: '2', type: 'number', changes: rows }]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('an undo of runs that made good what they had changed is no change', async () => {
+  await withLists(async ({ sandbox, database, sync, logged }) => {
+    const [row] = [...sandbox.rows('transactions')] as { id: number; description: string }[];
+    const { id, description } = row as { id: number; description: string };
+    await sync();
+    sandbox.update('transactions', id, { description: 'Wrong' } as never);
+    await sync();
+    const wrong = await runOfLast(database);
+    sandbox.update('transactions', id, { description } as never);
+    await sync();
+    const right = await runOfLast(database);
+    expect(await logged()).toHaveLength(2);
+    await undoRuns(database, { name: 'main', schema: 'warehouse', jobs: jobsOf() }, [wrong, right], { dryRun: false });
+    expect(await logged()).toEqual([]);
+  });
+});
+
 const runOfLast = async (database: Database): Promise<string> => {
   const { rows } = await database.query<{ run: string }>(
     `select run_id::text as run from warehouse.change_log order by number desc limit 1`,

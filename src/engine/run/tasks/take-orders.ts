@@ -55,9 +55,7 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
   const given = { kind, resource, runId, orderId, since, lane, from, to, reportOnly, deep, full } as const;
   const { acceptLosses, deleted: deletedBefore, counted } = order;
   const accepted = Math.max(order.acceptDeletes - deletedBefore, 0);
-  const found = await refreshTargets(engine, resource, order.targets.map(parseSlice), since).catch(
-    (error: unknown) => ({ error }),
-  );
+  const found = await refreshTargets(engine, resource, order.targets.map(parseSlice), since).catch(failure);
   const targets = 'error' in found ? [] : found;
   const cut = await cutList(engine, resource, since, { targets, pointedTo: pointedTo(loop, resource) });
   if (cut !== null) await loop.committer.change(resource, cut);
@@ -65,12 +63,15 @@ async function takeOrder(loop: Loop, order: Order): Promise<void> {
     { ...given, acceptLosses, deletedBefore },
     { readsAll: whole ? true : null, accepted, counted, targets },
   );
-  addTask(loop, task);
-  if ('error' in found) failList(engine, task, found.error);
-  if (acceptLosses.length === 0) return;
+  // First: a commit that took the loss for accepted would release what is held, and with it since when the row may have changed.
   const empty = (tx: Db) => emptyHeld(tx, resource.table, placeOf(resource), { fields: acceptLosses, runId });
-  await loop.committer.between(empty).catch((error: unknown) => failList(engine, task, error));
+  const emptied = acceptLosses.length === 0 ? {} : await loop.committer.between(empty).then(none, failure);
+  addTask(loop, task);
+  for (const outcome of [found, emptied]) if ('error' in outcome) failList(engine, task, outcome.error);
 }
+
+const none = () => ({});
+const failure = (error: unknown) => ({ error });
 
 async function dropTask(loop: Loop, task: Task, reason: string): Promise<void> {
   task.abort.abort(new SluiceError('stopped', reason));

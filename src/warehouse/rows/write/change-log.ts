@@ -77,10 +77,7 @@ export function changedRows(
   const isDated =
     date === null ? sql.lit(true) : names.includes(date) ? sql`c.${sql.id(date)} is not null` : sql.lit(false);
   const lacks = sql`case when ${isDated} then ${list} end`;
-  const differs = sql.join(
-    shown.map(name => differ(table, name)),
-    sql` or `,
-  );
+  const differs = saysOther(table, shown);
   const wasDeleted = sql`exists (select from ${sql.id(table.schema, 'row_history')} h
     where h.resource = ${resource} and h.key = c.${key}::text and h.ended_by = 'deleted')`;
   return sql`
@@ -93,14 +90,23 @@ export function changedRows(
     from compared c where not c.known`;
 }
 
-/** Whether a column of the stored row `t` says something else than that of `c`, as the view `changes` compares them. */
+/** Whether one of these columns of the stored row `t` says something else than that of `c`, as the view `changes` compares them. */
+export const saysOther = (table: Table, names: readonly string[]): RawBuilder<unknown> =>
+  sql.join(
+    names.map(name => differ(table, name)),
+    sql` or `,
+  );
+
 function differ(table: Table, name: string): RawBuilder<unknown> {
   const [stored, given] = [sql.ref(`t.${name}`), sql.ref(`c.${name}`)];
   const isOther = sql`${stored} is distinct from ${given}`;
   const json = (value: RawBuilder<unknown>) =>
     name === '_extra' ? sql`coalesce(${value}, '{}')` : sql`to_jsonb(${value})`;
-  const isText = name === '_extra' || table.columns.some(column => column.name === name && column.type === 'text');
-  return isText ? sql`(${isOther} and not sluice.is_same(${json(stored)}, ${json(given)}))` : isOther;
+  // Other types have one way to say a value.
+  const isLoose =
+    name === '_extra' ||
+    table.columns.some(column => column.name === name && (column.type === 'text' || column.type === 'jsonb'));
+  return isLoose ? sql`(${isOther} and not sluice.is_same(${json(stored)}, ${json(given)}))` : isOther;
 }
 
 /** Whether changes of the list are logged: all of it was read before. */
