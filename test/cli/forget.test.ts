@@ -101,6 +101,30 @@ test.concurrent('while another process reads the source, nothing is erased', asy
   });
 });
 
+test.concurrent('a receiver is sent the deletion before the key is erased from it', async () => {
+  await withInstallation({ size: SIZE }, async installation => {
+    const { sandbox, database, sync } = installation;
+    await sync('customers');
+    await database.query(`insert into sluice.deliveries (source, name, next) values ('main', 'crm', 1)`);
+    sandbox.remove('customers', 7);
+    const behind = await commands(installation)('forget', 'customers', '7');
+    expect([behind.code, behind.stderr]).toEqual([
+      1,
+      'crm has not been sent yet that customers 7 is deleted. Its versions and all else were not erased.\nRun this command again once "sluice notify list" shows no change before it. A receiver that is no longer used: sluice notify remove <name>.\n',
+    ]);
+    const changes = async () =>
+      (
+        await database.query(
+          `select key, kind, before->>'id' as id from warehouse.changes where resource = 'customers'`,
+        )
+      ).rows;
+    expect(await changes()).toEqual([{ key: '7', kind: 'deleted', id: '7' }]);
+    await database.query('update sluice.deliveries set next = 2');
+    expect((await commands(installation)('forget', 'customers', '7')).code).toBe(0);
+    expect(await changes()).toEqual([{ key: null, kind: 'deleted', id: null }]);
+  });
+});
+
 test.concurrent('forget erases a person from every table of every schema, and leaves a receipt without personal data', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'sluice-forget-'));
   writeFileSync(join(cwd, 'new.ndjson'), `${JSON.stringify(PERSON)}\n`);

@@ -54,6 +54,8 @@ async function showChanges(session: Session, resource: string | undefined, optio
     await readQuery(database, { query, schema, timeoutMs: 0, signal }, (columns, rows) =>
       terminal.write(format.write(columns, rows)),
     );
+    // Those that were no longer kept when they were read are missing above.
+    if (between.from !== undefined) refuseFrom(await readNumbers(database, schema), between.from, COMMAND);
   };
   const isNewest = from === undefined && since === undefined;
   await print({ ...(isNewest ? { newest: NEWEST } : { from, since }), to: last });

@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
+import { SECOND } from '../../clock.ts';
 import { type Job, slicingOf } from '../../engine/job.ts';
 import { deletionMark } from '../../engine/profile/observe-address.ts';
 import { openResource } from '../../engine/resource.ts';
@@ -20,7 +21,9 @@ import {
   writeReceipt,
 } from '../../warehouse/erasure/erase-row.ts';
 import { findMentions, findReferences, readCopies, readRecordState } from '../../warehouse/erasure/traces.ts';
+import { receiversBefore } from '../../warehouse/ledgers/deliveries.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
+import { deleteRows } from '../../warehouse/rows/delete-rows.ts';
 import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
@@ -151,7 +154,13 @@ async function eraseRecord(record: Erasure) {
   const marks = { ...stored, contacts: [...new Set([...stored.contacts, ...texts])] };
   const erasedBefore = await lastErased(kysely, place, key);
   await checkGone(record);
+  const deleteStored = (tx: Transaction) => deleteRows(tx, table, place, [key], { runId: null, accepted: 1 });
+  if (!dryRun) {
+    await database.transaction(deleteStored);
+    await awaitReceivers(record);
+  }
   const receipt = await inTransaction(database, dryRun, async tx => {
+    if (dryRun) await deleteStored(tx);
     const counts = await eraseAll(tx, record, marks);
     if (!dryRun) await forgetStatistics(tx, schema, table);
     if (Object.keys(counts).length > 0) return writeReceipt(tx, place, { key, counts, by: whoRuns() });
@@ -167,6 +176,30 @@ async function eraseRecord(record: Erasure) {
     refersTo: await findReferences(kysely, { schema, resource, id: key, versions: true }),
     mentions: dryRun ? [] : await findMentions(kysely, { source: source.name, schema, texts: marks.contacts }),
   };
+}
+
+/** How long a command waits for a service to deliver. */
+const DELIVERY_WAIT_MS = 15 * SECOND;
+const LOOK_MS = SECOND / 5;
+
+/** Whoever is sent changes gets the deletion, and all before it, while they have the key. Kind `failed` where that does not come to pass. */
+async function awaitReceivers({ session, database, source, place, key }: Erasure): Promise<void> {
+  const { clock, signal } = session;
+  const { resource } = place;
+  const behind = () => receiversBefore(database.kysely, place.source, { schema: source.schema, resource, key });
+  let names = await behind();
+  for (const until = clock.elapsed() + DELIVERY_WAIT_MS; names.length > 0 && clock.elapsed() < until; ) {
+    await clock.sleep(LOOK_MS, signal);
+    names = await behind();
+  }
+  if (names.length === 0) return;
+  throw new SluiceError(
+    'failed',
+    `${listed(names)} ${names.length === 1 ? 'has' : 'have'} not been sent yet that ${resource} ${key} is deleted. Its versions and all else were not erased.`,
+    {
+      next: 'Run this command again once "sluice notify list" shows no change before it. A receiver that is no longer used: sluice notify remove <name>.',
+    },
+  );
 }
 
 async function eraseAll(tx: Transaction, { session, place, job, table, key }: Erasure, marks: Marks): Promise<Counts> {

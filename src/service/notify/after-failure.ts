@@ -4,6 +4,8 @@ const SHORTEST_MS = 5 * SECOND;
 const LONGEST_MS = HOUR;
 /** How long a receiver may fail before it is paused; a server may not ask for a longer wait, either. */
 export const MOST_FAILING_MS = DAY;
+/** And how often: a service that was off for a weekend has not tried meanwhile. */
+const LEAST_FAILURES = 10;
 
 /** By Standard Webhooks: the receiver wants nothing more. */
 const GONE = 410;
@@ -20,7 +22,7 @@ export function afterFailure(failed: {
   readonly random: number;
 }): { readonly retryInMs: number } | 'pause' {
   const { attempts, failingForMs, status, retryAfterMs, random } = failed;
-  if (status === GONE || failingForMs >= MOST_FAILING_MS) return 'pause';
+  if (status === GONE || (failingForMs >= MOST_FAILING_MS && attempts >= LEAST_FAILURES)) return 'pause';
   const backOffMs = Math.min(SHORTEST_MS * 2 ** (attempts - 1), LONGEST_MS);
   const ownMs = Math.max(backOffMs * (0.5 + random / 2), SHORTEST_MS);
   return { retryInMs: Math.max(ownMs, Math.min(retryAfterMs ?? 0, MOST_FAILING_MS)) };

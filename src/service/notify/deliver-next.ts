@@ -24,6 +24,8 @@ import { takeBatch } from './take-batch.ts';
 const LEASE_MS = MINUTE;
 /** What a delivery takes at most of it, and some more. */
 const SENDING_MS = 15 * SECOND;
+/** Kinds of errors that count as failures of a receiver. */
+const OF_RECEIVER = ['failed', 'configuration', 'stopped'] as const;
 /** Changes that are looked at in one turn: the view compares each with what it was. */
 const RANGE = 1000;
 
@@ -63,7 +65,7 @@ export async function deliverNext(
       return false;
     }
     // Postgres is away or full: the turn ends by itself, and a message that was sent is sent again.
-    if (!isKind(error, 'failed', 'configuration', 'stopped')) throw error;
+    if (!isKind(error, ...OF_RECEIVER)) throw error;
     const reason = error.kind === 'stopped' ? 'its condition takes too long' : error.message;
     return fail(options, turn, { reason, status: null, retryAfterMs: null });
   }
@@ -76,17 +78,20 @@ async function deliver(
 ): Promise<boolean> {
   const { database, log } = options;
   const { name, source, form } = receiver;
-  const reader = await readerFor(options, receiver);
-  // It may be a replica that has less than the newest change.
-  const seen = reader === database ? turn.last : (await readNumbers(reader, schema)).last;
-  const end = turn.sendingTo ?? Math.min(turn.last, turn.next + RANGE - 1);
-  if (Math.min(end, seen) < (turn.sendingTo ?? turn.next)) {
+  const found = await findNext(options, receiver, { turn, schema, signal }).catch((error: unknown) => {
+    if (isKind(error, ...OF_RECEIVER)) throw error;
+    // The login for queries cannot be used. Where the database is away for all, this cannot be recorded either.
+    throw new SluiceError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+  });
+  // Changes that were no longer kept when they were read are none that nobody wants.
+  const { first } = await readNumbers(database, schema);
+  const why = whyNotFrom({ first, last: turn.last }, turn.next);
+  if (why !== null) return fail(options, turn, { reason: why, status: null, retryAfterMs: null }, 'pause');
+  if (found === null) {
     await releaseTurn(database.kysely, turn);
     return false;
   }
-  const range = { schema, from: turn.next, to: Math.min(end, seen) };
-  const found = await findChanges(reader, receiver, { ...range, signal });
-  const { changes, to } = takeBatch(found, range.to, LIMITS[form], data => sentBytes(form, data));
+  const { changes, to } = found;
   if (changes.length > 0) {
     if (!(await noteSending(database.kysely, turn, to, SENDING_MS))) {
       await releaseTurn(database.kysely, turn);
@@ -100,6 +105,23 @@ async function deliver(
   }
   await notePassed(database.kysely, turn, to, changes.length > 0);
   return true;
+}
+
+/** The next message: its changes, and the number up to which it goes. Null where the login for queries does not see the next change yet. */
+async function findNext(
+  options: DeliveryOptions,
+  receiver: Receiver,
+  { turn, schema, signal }: { readonly turn: Turn; readonly schema: string; readonly signal: AbortSignal },
+) {
+  const { form } = receiver;
+  const reader = await readerFor(options, receiver);
+  // It may be a replica that has less than the newest change.
+  const seen = reader === options.database ? turn.last : (await readNumbers(reader, schema)).last;
+  const end = turn.sendingTo ?? Math.min(turn.last, turn.next + RANGE - 1);
+  if (Math.min(end, seen) < (turn.sendingTo ?? turn.next)) return null;
+  const range = { schema, from: turn.next, to: Math.min(end, seen) };
+  const found = await findChanges(reader, receiver, { ...range, signal });
+  return takeBatch(found, range.to, LIMITS[form], data => sentBytes(form, data));
 }
 
 /** Posts a message to a receiver, signed where it has a secret. */
@@ -121,7 +143,7 @@ export async function send(
 async function readerFor({ database, openReader }: DeliveryOptions, { where }: Receiver): Promise<Database> {
   const reader = await openReader().catch((error: unknown) => {
     // Without a condition, every statement is ours.
-    if (where === undefined && isKind(error, 'configuration')) return null;
+    if (where === undefined && isKind(error, 'configuration', 'database')) return null;
     throw error;
   });
   if (reader === null && where !== undefined)

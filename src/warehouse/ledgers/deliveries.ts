@@ -140,6 +140,18 @@ export async function resumeDelivery(db: Db, { source, name }: DeliveryKey, next
     .execute();
 }
 
+/** Receivers of a source that have not been sent all changes of a row yet. SQL: the log of a schema. */
+export async function receiversBefore(
+  db: Db,
+  source: string,
+  { schema, resource, key }: { readonly schema: string; readonly resource: string; readonly key: string },
+): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select name from sluice.deliveries
+    where source = ${source} and next <= (select max(number) from ${sql.id(schema, 'change_log')} where resource = ${resource} and key = ${key})
+    order by name`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
 /** False if nothing was known of it. */
 export async function removeDelivery(db: Db, { source, name }: DeliveryKey): Promise<boolean> {
   const { numDeletedRows } = await db

@@ -310,6 +310,45 @@ test('a receiver that was away for longer than changes are kept is paused, with 
   });
 });
 
+test('changes that are forgotten while a receiver has its turn pause it; they are not passed over', async () => {
+  await withDatabase(async database => {
+    await logChanges(database, 1, 20);
+    const openReader = async () => {
+      await database.query('delete from warehouse.change_log where number < 11');
+      await database.query('update sluice.change_numbers set first = 11');
+      return database;
+    };
+    await withReceiver(accept, async ({ url, got }) => {
+      await deliverAll(optionsOf(database, { openReader }), receiverAt(url), 3);
+      expect(got).toEqual([]);
+      expect(await progressOf(database)).toMatchObject({ next: 3, paused: true });
+    });
+  });
+});
+
+test('a login for queries that cannot be used is a failure of the receivers that need it', async () => {
+  await withDatabase(async database => {
+    await withDatabase(async other => {
+      await logChanges(database, 1, 3);
+      await other.query('drop table sluice.change_numbers');
+      const away = new SluiceError('database', 'The database at replica/sluice: password authentication failed.');
+      await withReceiver(accept, async ({ url, got }) => {
+        const refused = optionsOf(database, { openReader: () => Promise.reject(away) });
+        await deliverAll(refused, receiverAt(url, { where: 'true' }));
+        expect(await progressOf(database)).toMatchObject({ attempts: 1, reason: away.message });
+        await deliverAll(refused, receiverAt(url, { name: 'other' }));
+        expect(got.flatMap(numbersIn)).toEqual([1, 2, 3]);
+        await deliverAll(optionsOf(database, { openReader: async () => other }), receiverAt(url, { name: 'third' }));
+        const { rows } = await database.query(
+          `select attempts, next::int, reason from sluice.deliveries where name = 'third'`,
+        );
+        const reason = 'relation "sluice.change_numbers" does not exist';
+        expect(rows).toEqual([{ attempts: 1, next: 1, reason }]);
+      });
+    });
+  });
+});
+
 test.concurrent.each([
   ['is no SQL', 'status ==', 'Postgres refused the query'],
   ['lifts the read-only transaction', "set_config('transaction_read_only', 'off', true) is null", 'read-write mode'],
