@@ -136,3 +136,35 @@ test('a row that left its customer is doubted until answers no longer lag behind
     }
   });
 });
+
+test('where a list of a customer leaves out what is empty, its rows are read in full before they count as equal', async () => {
+  await withInstallation({ variants: { none: 'absent' } }, async ({ sandbox, sluice, sync }) => {
+    const invoices = [...sandbox.rows('invoices')] as { id: number; customer_id: number }[];
+    const row = invoices.at(-80);
+    if (!row) throw new Error('too few invoices');
+    // No invoice of the customer has notes; others have.
+    for (const { id, customer_id: of } of invoices)
+      sandbox.update('invoices', id, { notes: of === row.customer_id ? null : 'some' });
+    await sync('invoices', 'customers');
+    sandbox.update('invoices', row.id, { amount: '77.01' });
+    const query = `select amount from invoices where customer_id = ${row.customer_id} and id = ${row.id}`;
+    const { code, stdout, stderr } = await sluice('sql', '--json', query, '--max-age', '0');
+    expect([code, stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      0,
+      expect.stringMatching(/As of \d+ s ago; \d+ requests\./),
+    ]);
+    expect(JSON.parse(stdout)).toEqual([{ amount: 77.01 }]);
+  });
+});
+
+test('what is dated ahead, because the clock was put back since, does not count as fresh', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    await sync('customers');
+    const [row] = sandbox.rows('customers');
+    await database.query(`update sluice.coverage set proven_at = proven_at + interval '1 hour'`);
+    sandbox.update('customers', row?.id ?? 0, { phone: '+43 1 23' });
+    const query = `select phone from customers where id = ${row?.id}`;
+    const { stdout } = await sluice('sql', '--json', query, '--max-age', '5m');
+    expect(JSON.parse(stdout)).toEqual([{ phone: '+43 1 23' }]);
+  });
+});

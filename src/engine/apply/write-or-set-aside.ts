@@ -20,6 +20,8 @@ export interface WrittenRows {
   readonly refused: ReadonlyMap<string, BadRecord>;
   /** Keys of rows that may be stored otherwise than given; see `WriteResult.unsure`. */
   readonly unsure: ReadonlySet<string>;
+  /** Keys of rows that are shown otherwise than they are stored, by answers that lack fields; see `WriteResult.outdated`. */
+  readonly outdated: ReadonlySet<string>;
 }
 
 /** Decides about rows that would empty stored values; returns them as they are to be written. */
@@ -58,6 +60,7 @@ export async function writeOrSetAside(
   const revived = new Set<string>();
   const losing: WriteResult['losing'] = new Map();
   const unsure = new Set<string>();
+  const outdated = new Set<string>();
   const write = async (batch: readonly Row[], sparesLosing: boolean) => {
     const result = await writeRows(tx, resource.table, batch, { ...context, sparesLosing });
     for (const [key, fields] of result.losing) losing.set(key, fields);
@@ -65,6 +68,7 @@ export async function writeOrSetAside(
     for (const key of result.updated) updated.add(key);
     for (const key of result.revived) revived.add(key);
     for (const key of [...result.unsure, ...result.losing.keys()]) unsure.add(key);
+    for (const key of result.outdated) outdated.add(key);
   };
   const writeAll = async (batch: readonly Row[], sparesLosing: boolean) => {
     if (!rowByRow) return write(batch, sparesLosing);
@@ -83,7 +87,7 @@ export async function writeOrSetAside(
   const judged = (await judge?.({ losing, refused })) ?? [];
   if (judged.length > 0) await writeAll(judged, false);
   const good = rows.filter(row => !refused.has(row.key)).map(row => row.key);
-  return { inserted, updated, revived, good, refused, unsure };
+  return { inserted, updated, revived, good, refused, unsure, outdated };
 }
 
 function payloadOf(row: Row): string {

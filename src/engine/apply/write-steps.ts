@@ -138,7 +138,8 @@ async function storeSteps(
     results.set(step, { changed: changed.size });
     const observed = await observeEdits(tx, effects, step, changed, edited);
     if (observed) remember(effects, step.task, observed);
-    await conclude(tx, effects, step, { changed, counts });
+    const outdated = step.rows.flatMap(({ key }) => (written.outdated.has(key) ? key : []));
+    await conclude(tx, effects, step, { changed, counts, outdated });
   }
   // Row by row, a newer row of the same commit may have been written over an older one.
   const kept = rowByRow ? [] : steps.flatMap(step => toKeep(step, written, inserted));
@@ -183,7 +184,7 @@ async function compareSteps(
     });
     countStep(counts, step);
     results.set(step, { changed: changed.size });
-    await conclude(tx, effects, step, { changed, counts });
+    await conclude(tx, effects, step, { changed, counts, outdated: [] });
   }
 }
 

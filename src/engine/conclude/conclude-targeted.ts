@@ -125,16 +125,17 @@ async function missingBefore(
 }
 
 /** Rows that left a slice may have a new value: the parts that may hold them are due. */
-async function dueLater(
+export async function dueLater(
   tx: Transaction,
   effects: TransactionEffects,
   slice: Slice,
   keys: readonly string[],
   when: { readonly at: number; readonly dueAt: number },
+  dueReason?: string,
 ): Promise<void> {
   const resource = resourceIn(effects);
   const days = resource.dates ? await daysOf(tx, resource, keys) : [];
-  changeCoverage(effects, dueAfterLeaving(resource, slice, when, { keys, days }));
+  changeCoverage(effects, dueAfterLeaving(resource, slice, when, { keys, days }, dueReason));
 }
 
 /** The day of each row, or the days that returned it where it shows none. */

@@ -32,7 +32,7 @@ import { type DateSlice, sliceText } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
 import { steadyMiscount } from '../task/task-state.ts';
 import { concludeProven } from './conclude-proven.ts';
-import { concludeTargeted } from './conclude-targeted.ts';
+import { concludeTargeted, dueLater } from './conclude-targeted.ts';
 import { concludeTotal } from './conclude-total.ts';
 import type { Ended, Written } from './ended.ts';
 import { remove } from './remove-rows.ts';
@@ -60,6 +60,13 @@ export async function conclude(
       resource.lagMs,
     ))
       remember(effects, task, observed);
+  const { outdated } = written;
+  if (task.kind === 'refresh' && outdated.length > 0) {
+    // Somebody waits for these rows; others are read in their turn.
+    const at = stampMs(startOf(step) as string);
+    const dueReason = `rows changed in ${sliceText(step.slice)}`;
+    await dueLater(tx, effects, step.slice, outdated, { at, dueAt: at }, dueReason);
+  }
   const keys = keepPosition(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });
   if (end) await concludeReading(tx, effects, { ...step, end }, keys, written);

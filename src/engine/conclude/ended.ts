@@ -6,6 +6,8 @@ export interface Written {
   /** Keys of new or different rows. */
   readonly changed: ReadonlySet<string>;
   readonly counts: Counts;
+  /** Keys of stored rows that the answer, which lacks fields, shows otherwise. */
+  readonly outdated: readonly string[];
 }
 
 /** The last step of a reading, with the keys of all that the reading showed. */

@@ -47,7 +47,7 @@ export function readTargeted(
 }
 
 /**
- * Rows left a targeted slice that was read at `at`, each with its day, or the days that showed it (`days`): the parts that may hold them, and were not
+ * Rows left a targeted slice (or it shows them otherwise, in part) that was read at `at`, each with its day, or the days that showed it (`days`): the parts that may hold them, and were not
  * proven since `dueAt`, are due then. What is due later than `at` already stays so, or repeated readings would put it off for ever. The targeted
  * slice has shown these changes; that a part shows them again says nothing of how often the part itself does.
  */
@@ -56,13 +56,13 @@ export function dueAfterLeaving(
   slice: Slice,
   { at, dueAt = at }: { readonly at: number; readonly dueAt?: number },
   left: { readonly keys: readonly string[]; readonly days: readonly DateSlice[] },
+  dueReason = `a row left ${sliceText(slice)}`,
 ): Partial<CoverageChange> {
   const leftFrom = (part: Slice): number => {
     if (part.by === 'date') return left.days.filter(days => overlap(part, days)).length;
     if (part.by === 'id') return left.keys.filter(key => holdsId(part, key)).length;
     return part.by === 'whole' ? left.keys.length : 0;
   };
-  const dueReason = `a row left ${sliceText(slice)}`;
   const put = partition(list).flatMap(entry => {
     const count = (entry.provenAt ?? 0) < dueAt ? leftFrom(entry.slice) : 0;
     if (count === 0) return [];

@@ -181,6 +181,7 @@ async function workUntilIdle(
   };
   let mayEnd = false;
   const notices = takeNotices(serves);
+  const idle: Idle = { since: null };
   const lookMs = serves.onWoken ? LOOK_TOLD_MS : SECOND;
   for (;;) {
     const isWoken = notices.take();
@@ -188,7 +189,7 @@ async function workUntilIdle(
     if (signal.aborted) throw stopped(signal);
     if (serves.draining?.aborted) {
       if (loop.running.size === 0 || longWait(loop) !== null) throw stopped(serves.draining);
-      await nextEvent(loop, nextCommit, notices);
+      await nextEvent(loop, nextCommit, notices, idle);
       continue;
     }
     const sinceMs = engine.clock.now() - refreshed.at;
@@ -209,7 +210,7 @@ async function workUntilIdle(
     if (loop.agenda && act.pace) keepPace(loop, loop.agenda, act.pace);
     if (loop.running.size > 0) {
       // `idle` follows seconds in which no reading ended; by then every granted request was answered.
-      const event = await nextEvent(loop, nextCommit, notices);
+      const event = await nextEvent(loop, nextCommit, notices, idle);
       if (event === 'page') lookAgain();
       if (event === 'idle') leaveQueue(loop);
       const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
@@ -232,6 +233,11 @@ async function workUntilIdle(
         return Promise.race([sleep, notices.came()]).finally(() => controller.abort());
       });
   }
+}
+
+/** Since when the limit blocks all readings (by this machine's clock), whatever else happens meanwhile; null when it does not. */
+interface Idle {
+  since: number | null;
 }
 
 /** Notices that something may be due. */
@@ -293,6 +299,7 @@ async function nextEvent(
   loop: Loop,
   nextCommit: () => Promise<void>,
   notices: Notices,
+  idle: Idle,
 ): Promise<'ended' | 'page' | 'idle' | 'woken'> {
   const { engine } = loop;
   // A paused or cancelled backfill stops at the next page, not at the end of its slice.
@@ -301,17 +308,21 @@ async function nextEvent(
   const waited = engine.waiting.begun().then(async () => {
     if (over.signal.aborted) return;
     const left = engine.waiting.left();
-    if (left > 5 * SECOND) {
+    const isFirst = idle.since === null;
+    idle.since ??= engine.clock.now();
+    if (isFirst && left > 5 * SECOND) {
       const runIds = loop.tasks.map(task => task.runId);
       await setRunWaiting(engine.database.kysely, runIds, left);
       engine.onEvent?.({ kind: 'waiting', waitMs: left });
     }
-    await engine.clock.sleep(Math.min(left, 5 * SECOND), over.signal).catch(() => undefined);
+    const restMs = Math.min(left, idle.since + 5 * SECOND - engine.clock.now());
+    if (restMs > 0) await engine.clock.sleep(restMs, over.signal).catch(() => undefined);
   });
   const ended = [...loop.running].map(each => each.then(() => 'ended' as const));
   const woken = notices.came().then(() => 'woken' as const);
   const event = await Promise.race([...ended, ...page, waited.then(() => 'idle' as const), woken]);
   over.abort();
+  if (event !== 'woken') idle.since = null;
   return event;
 }
 

@@ -1,5 +1,5 @@
 import { withAnySignal } from '../../any-signal.ts';
-import { SECOND } from '../../clock.ts';
+import { MINUTE, SECOND } from '../../clock.ts';
 import { oldestOf } from '../../engine/coverage/list.ts';
 import { groupBy } from '../../engine/group-by.ts';
 import { sliceText } from '../../engine/slices/slice.ts';
@@ -52,8 +52,11 @@ export async function answerAge(
       next: 'Send one SELECT, or omit --max-age.',
     });
   const notBefore = begun - freshness.maxAgeMs;
-  const isOld = ({ asOf, unsettled }: ListRead) => (asOf ?? 0) < notBefore || unsettled > 0;
-  const until = performance.now() + freshness.waitMs;
+  const started = performance.now();
+  // What is dated ahead was read before the database's clock was put back.
+  const isAhead = (at: number) => at > begun + performance.now() - started + MINUTE;
+  const isOld = ({ asOf, unsettled }: ListRead) => (asOf ?? 0) < notBefore || isAhead(asOf ?? 0) || unsettled > 0;
+  const until = started + freshness.waitMs;
   let requests = 0;
   for (let turn = 1; ; turn++) {
     const old = lists.filter(isOld);
@@ -92,7 +95,7 @@ function refuse(
   if (unread)
     throw new SluiceError(kind, `${whyUnread(unread)}, so no answer from it is complete.`, {
       next: unread.isOpen
-        ? 'Ask for records by id, or without --max-age.'
+        ? 'Ask without --max-age, or in a list in the order of ids for records by id.'
         : `Read it first: sluice sync ${unread.resource}`,
     });
   const requests = [...costs.values()].reduce((sum, cost) => sum + cost, 0);

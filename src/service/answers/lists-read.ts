@@ -216,24 +216,27 @@ const widened = ({ by, from, to }: DateSlice): DateSlice => ({
 /** How old these slices of a list are, and what reading them again takes. */
 async function ageOf(
   database: Database,
-  { timeZone }: QuerySource,
-  resource: Resource,
+  { name: source, schema, timeZone }: QuerySource,
+  { name, job }: Pick<Resource, 'name' | 'job'>,
   asked: readonly Slice[],
   now: number,
 ) {
   const { kysely } = database;
-  const refreshed = await refreshedAt(kysely, placeOf(resource), [wholeTime, ...asked].map(sliceText));
+  const refreshed = await refreshedAt(kysely, { source, resource: name }, [wholeTime, ...asked].map(sliceText));
+  // Afterwards: what a refresh left in doubt was stored before it ended.
+  const resource = await openResource(kysely, { source, schema, name, job });
   const proven = Math.max(oldestOf(partition(resource)) ?? 0, refreshed.get(sliceText(wholeTime)) ?? 0);
   let isInVain = false;
   for (const slice of asked)
     if (slice.by === 'one')
       isInVain ||= await wasSoughtInVain(database, resource, slice.key, proven, refreshed.get(sliceText(slice)) ?? 0);
   const targets = isInVain ? [wholeTime] : asked;
-  // Of a list that may go on behind its end, only single rows, and those of a value, are known.
+  // Of a list that may go on behind its end, only single rows of a range, and those of a value, are known.
+  const { partition: cutBy } = resource.strategy;
   const isOpen =
-    resource.strategy.partition !== 'date' &&
+    cutBy !== 'date' &&
     (resource.profile.end?.verdict ?? 'agreed') !== 'agreed' &&
-    targets.some(({ by }) => by !== 'one' && by !== 'value');
+    (cutBy === 'whole' || targets.some(({ by }) => by !== 'one' && by !== 'value'));
   const proofs: (number | null)[] = [];
   let unsettled = 0;
   for (const target of targets) {
@@ -274,10 +277,15 @@ async function wasSoughtInVain(
   proven: number,
   sought: number,
 ): Promise<boolean> {
-  if (sought <= proven || (await readStoredRow(kysely, table, key)) !== null) return false;
+  if (sought <= proven) return false;
+  const row = await readStoredRow(kysely, table, key);
+  // It may have come since, by an answer that is older than the refresh.
+  if (row !== null) return atOf(row._read_at) < sought && atOf(row._synced_at) >= sought;
   const [last] = await readEndedVersions(kysely, table, key, 1);
   return last === undefined || last.endedBy !== 'deleted' || last.to < sought;
 }
+
+const atOf = (stamp: unknown): number => Date.parse(String(stamp));
 
 /** The parts of the list that may hold rows of the slice. */
 async function partsOf(database: Database, resource: Resource, slice: Slice): Promise<readonly Entry[]> {

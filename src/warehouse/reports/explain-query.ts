@@ -166,7 +166,7 @@ async function readsTables(database: Database, asked: Asked, names: readonly str
   const named = `(${names.map(name => `'${name.replaceAll("'", "''")}'`).join()})`;
   const query = `select from pg_proc p join pg_namespace n on n.oid = p.pronamespace join pg_language l on l.oid = p.prolang
     where (p.proname in ${named} or p.oid in (select oprcode from pg_operator where oprname in ${named})) and case n.nspname when 'pg_catalog' then p.proname ~ '_to_xml|^ts_(stat|rewrite)$'
-    else n.nspname <> 'sluice' and not (l.lanname = 'c' and exists (select from pg_depend d join pg_extension e on e.oid = d.refobjid
+    else not (n.nspname = 'sluice' and p.proname in ('now', 'complete', 'is_same', 'plain_row')) and not (l.lanname = 'c' and exists (select from pg_depend d join pg_extension e on e.oid = d.refobjid
       where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.deptype = 'e' and e.extname in (${HARMLESS.map(name => `'${name}'`).join()}))) end limit 1`;
   return (await allRows(database, { ...asked, query })).length > 0;
 }

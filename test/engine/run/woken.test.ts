@@ -52,3 +52,39 @@ test('a loop that is told of work begins it at once, whether it keeps its pace o
   });
   await sandbox.close();
 });
+
+test('a backfill that waits for the limit leaves its list to a refresh, however often the loop is told of work', async () => {
+  const sandbox = await openSandbox({ size: { customers: 20, invoices: 200, transactions: 20 }, rateLimit: 0 });
+  await withDatabase(async database => {
+    const options = { resources: ['invoices'], pageSize: 10 } as const;
+    const loaded = await openEngine(database, sandbox, { ...options, limit: 100_000 });
+    await serveOrders(loaded, 'sync', { whole: true });
+    await loaded.close();
+    const clock = manualClock(Date.now());
+    const engine = await openEngine(database, sandbox, { ...options, clock, limit: sandbox.stats.total + 4 });
+    const over = new AbortController();
+    let tell = () => {};
+    const onWoken = (listener: () => void) => {
+      tell = listener;
+    };
+    const serves = { orders: () => true, slots: true, onWoken };
+    const given = { source: engine.source, resource: 'invoices' } as const;
+    await createOrder(database.kysely, { ...given, kind: 'backfill' });
+    const running = runLoop(engine, serves, over.signal).catch(() => undefined);
+    // One sleep is that of the loop, the other that of the request.
+    await clock.sleepers(2);
+    const [invoice] = sandbox.rows('invoices');
+    const { id } = await createOrder(database.kysely, { ...given, kind: 'refresh', targets: [`one ${invoice?.id}`] });
+    const hasRead = async () => {
+      tell();
+      clock.advance(1000);
+      const { rows } = await database.query(`select from sluice.orders where id = ${id} and requests > 0`);
+      return rows.length > 0;
+    };
+    await until(hasRead);
+    over.abort();
+    await running;
+    await engine.close();
+  });
+  await sandbox.close();
+});

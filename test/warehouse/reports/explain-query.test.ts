@@ -58,6 +58,7 @@ test('the rows that a query reads of a table are those that its plan keeps, view
       'select f(1)',
       'select "größe (f)"(1)',
       'select 1 operator(play.===) 1',
+      'select * from warehouse.restatements',
       "select query_to_xml('select * from play.t', true, true, '')",
     ])
       expect([query, (await explainQuery(database, asked(query)))?.readsUnseen]).toEqual([query, true]);

@@ -46,7 +46,10 @@ export function actFor(state: State, task: Task): Act | 'blocked' {
   if (isPause(next)) return { kind: 'pause', task, until: next.until };
   if (next !== 'done') return { kind: 'ask', task, choice: next };
   if (task.underWay.size > 0) return 'blocked';
-  return distrust(task) ?? { kind: hasToRecount(task) ? 'recount' : 'end', task };
+  const recounts = hasToRecount(task);
+  // What is being read now may bring rows that a count does not count yet.
+  if (recounts && resource.reading.size > 0) return 'blocked';
+  return distrust(task) ?? { kind: recounts ? 'recount' : 'end', task };
 }
 
 /** What decides about the questions of the task's list, whoever asks. */

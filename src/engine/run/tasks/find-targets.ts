@@ -69,7 +69,7 @@ export async function targetsOf(
       const [value] = (await valuesOf(database.kysely, resource.table, column, [hint.key])).values();
       return value;
     };
-    if ((await ofRow(resource.table.id.name)) === undefined) {
+    if ((await ofRow(resource.table.key.name)) === undefined) {
       grown = true;
       continue;
     }

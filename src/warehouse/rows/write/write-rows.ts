@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Transaction } from '../../database/database.ts';
 import type { Table } from '../tables.ts';
-import { changedRows, type Logged, logCtes } from './change-log.ts';
+import { changedRows, type Logged, logCtes, saysOther } from './change-log.ts';
 import { type Altered, alteredChildren, replaceChildren } from './child-rows.ts';
 import { emptiedFields, lacksChildren } from './emptied-fields.ts';
 import type { Row } from './row.ts';
@@ -56,6 +56,8 @@ export interface WriteResult {
    * altered since it was written.
    */
   unsure: string[];
+  /** Stored rows that an answer without all fields shows otherwise; they were left as they are. */
+  outdated: string[];
 }
 
 /**
@@ -76,6 +78,7 @@ export async function writeRows(
     revived: [],
     losing: new Map(),
     unsure: [],
+    outdated: [],
   };
   // Grant times are texts that sort chronologically.
   const latest = new Map<string, Row>();
@@ -102,6 +105,7 @@ export async function writeRows(
     result.updated.push(...written.updated);
     for (const [key, fields] of written.losing) result.losing.set(key, fields);
     result.unsure.push(...written.unsure);
+    result.outdated.push(...written.outdated);
     result.unchanged += batch.rows.length - written.inserted.length - written.updated.length - written.losing.length;
     if (written.returned.length > 0)
       result.revived.push(...(await reviveRows(tx, table, context.resource, written.returned, context.volatile)));
@@ -146,6 +150,7 @@ const supersedes = (row: Row, other: Row): boolean =>
 /** Columns that say which rows have other child rows than are stored, and in which these say something else. */
 const ALTERED = '_altered';
 const CHANGED = '_changed';
+const ONLY_IF_NEW = '_only_if_new';
 
 /** One statement: it compares, keeps the old versions, updates, inserts, and tells which of the inserted keys had been deleted (`returned`). */
 async function writeBatch(
@@ -161,6 +166,7 @@ async function writeBatch(
   returned: string[];
   losing: [string, string[]][];
   unsure: string[];
+  outdated: string[];
 }> {
   const target = sql.id(table.schema, table.name);
   const history = sql.id(table.schema, 'row_history');
@@ -175,7 +181,7 @@ async function writeBatch(
       : []),
     ...flagged(batch, ALTERED, row => children?.altered.has(row.key) === true),
     ...flagged(batch, CHANGED, row => children?.changed.has(row.key) === true),
-    ...flagged(batch, '_only_if_new', row => row.onlyIfNew === true),
+    ...flagged(batch, ONLY_IF_NEW, row => row.onlyIfNew === true),
     ...table.children.flatMap(({ field }) =>
       flagged(batch, lacksChildren(field), row => context.sparesLosing === true && row.children[field]?.length === 0),
     ),
@@ -221,6 +227,12 @@ async function writeBatch(
       update ${target} t set _hash = c._hash from compared c
       where c.known and c.is_other and c.is_alike and not c.is_kept and t._read_at <= c._read_at and t.${key} = c.${key})`
     : sql``;
+  const shown = fields.filter(name => name !== '_extra');
+  const outdated =
+    shown.length > 0 && batch.rows.some(row => row.onlyIfNew)
+      ? sql`(select array_agg(c.${key}::text) from compared c join ${target} t on t.${key} = c.${key}
+        where c.${sql.id(ONLY_IF_NEW)} and c.known_read_at <= c._read_at and (${saysOther(table, shown)}))`
+      : sql`null`;
   const losing = spares ? sql`(select json_agg(json_build_array(${key}::text, fields)) from lost)` : sql`null`;
 
   const { rows } = await sql<{
@@ -230,13 +242,14 @@ async function writeBatch(
     returned: string[] | null;
     losing: [string, string[]][] | null;
     unsure: string[] | null;
+    outdated: string[] | null;
   }>`
     with moment as materialized (select sluice.now() as now),
     input as (
       select * from ${unnested(input)}
     ), compared as (
       select i.*, t.${key} is not null as known, t._read_at as known_read_at,
-        ${isFlagged('_only_if_new')} or ${isOlder} as is_kept,
+        ${isFlagged(ONLY_IF_NEW)} or ${isOlder} as is_kept,
         ${context.deep ? isFlagged(ALTERED) : sql`false`} or (${steady('t', compared, context.volatile)}) is distinct from (${steady('i', compared, context.volatile)}) as is_other,
         ${isAlike} as is_alike
       from input i left join ${stored(table, 'i')} on true
@@ -258,7 +271,7 @@ async function writeBatch(
     )
     select a.all, case when not a.all then (select array_agg(${key}::text) from inserted) end as inserted,
       (select array_agg(${key}::text) from updated) as updated, (select array_agg(key) from returned) as returned, ${losing} as losing,
-      (select array_agg(${key}::text) from compared c where c.known and ${isUnsure}) as unsure
+      (select array_agg(${key}::text) from compared c where c.known and ${isUnsure}) as unsure, ${outdated} as outdated
     from (select count(*) = ${batch.rows.length}::int as all from inserted) a`.execute(tx);
   const row = rows[0];
   // In a first load all of them are new: their keys need not come back.
@@ -269,5 +282,6 @@ async function writeBatch(
     returned: row?.returned ?? [],
     losing: row?.losing ?? [],
     unsure: row?.unsure ?? [],
+    outdated: row?.outdated ?? [],
   };
 }
