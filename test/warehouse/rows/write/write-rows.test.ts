@@ -95,6 +95,7 @@ test('writing the same rows again writes nothing and locks nothing', async () =>
             revived: [],
             losing: new Map(),
             unsure,
+            outdated: [],
           });
           expect([await contentOf(database), await marksOf(database)]).toEqual(before);
         },
