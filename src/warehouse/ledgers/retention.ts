@@ -72,7 +72,7 @@ export async function forgetOldWork(
   if (kept.pushes !== null) await oldLines(source, kept.pushes).execute(db);
 }
 
-/** Forgets the oldest changes, so that those that are left have no gaps. SQL: a table known at run time. */
+/** Forgets the oldest changes, so that those that are left have no gaps; after a restore, somebody may have skipped numbers (docs/runbook.md). SQL: a table known at run time. */
 async function forgetLogged(db: Db, schema: string, days: number): Promise<void> {
   const log = sql.id(schema, 'change_log');
   await sql`
@@ -80,7 +80,7 @@ async function forgetLogged(db: Db, schema: string, days: number): Promise<void>
         (select number from ${log} where seen_at >= ${daysAgo(days)} order by number limit 1),
         (select last + 1 from sluice.change_numbers where schema = ${schema})) as number),
     forgotten as (delete from ${log} l using young y where l.number < y.number returning l.number)
-    update sluice.change_numbers n set first = y.number from young y
+    update sluice.change_numbers n set first = greatest(n.first, y.number) from young y
     where n.schema = ${schema} and exists (select from forgotten)`.execute(db);
 }
 

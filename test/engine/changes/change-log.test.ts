@@ -245,8 +245,20 @@ test('numbers have no gaps where lists are forgotten or rows erased, and begin a
       { schema: 'warehouse', name: 'invoices', history: false },
     ]);
     expect(Number((await of())[0]?.number)).toBe(11);
-    const { rows } = await database.query('select first, last from sluice.change_numbers');
-    expect(rows).toEqual([{ first: '11', last: String(all.length) }]);
+    const numbers = async () => (await database.query('select first, last from sluice.change_numbers')).rows;
+    expect(await numbers()).toEqual([{ first: '11', last: String(all.length) }]);
+
+    // As docs/runbook.md says for a restore: what is skipped stays so.
+    await database.query('update sluice.change_numbers set first = last + 1000000001, last = last + 1000000000');
+    const skipped = await numbers();
+    await database.query(`update warehouse.change_log set seen_at = seen_at - interval '40 days' where number <= 20`);
+    await forgetOldWork(database.kysely, 'main', RETENTION, [
+      { schema: 'warehouse', name: 'invoices', history: false },
+    ]);
+    expect(await numbers()).toEqual(skipped);
+    sandbox.changeRandom(5);
+    await sync();
+    expect((await logged())[0]?.number).toBe(1_000_000_001 + all.length);
   });
 });
 
