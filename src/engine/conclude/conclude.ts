@@ -61,9 +61,10 @@ export async function conclude(
     ))
       remember(effects, task, observed);
   const { outdated } = written;
-  if (task.kind === 'refresh' && outdated.length > 0) {
-    // Somebody waits for these rows; others are read in their turn.
-    const at = stampMs(startOf(step) as string);
+  const startedAt = startOf(step);
+  // Somebody waits for these rows; others are read in their turn.
+  if (task.kind === 'refresh' && outdated.length > 0 && startedAt !== null) {
+    const at = stampMs(startedAt);
     const dueReason = `rows changed in ${sliceText(step.slice)}`;
     await dueLater(tx, effects, step.slice, outdated, { at, dueAt: at }, dueReason);
   }

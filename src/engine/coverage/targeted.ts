@@ -47,9 +47,10 @@ export function readTargeted(
 }
 
 /**
- * Rows left a targeted slice (or it shows them otherwise, in part) that was read at `at`, each with its day, or the days that showed it (`days`): the parts that may hold them, and were not
- * proven since `dueAt`, are due then. What is due later than `at` already stays so, or repeated readings would put it off for ever. The targeted
- * slice has shown these changes; that a part shows them again says nothing of how often the part itself does.
+ * Rows left a targeted slice that was read at `at`, or it shows them otherwise and not in full. Each comes with its day, or the days that showed it
+ * (`days`): the parts that may hold them, and were not proven since `dueAt`, are due then. What is due later than `at` already stays so, or repeated
+ * readings would put it off for ever. The targeted slice has shown these changes; that a part shows them again says nothing of how often the part
+ * itself does.
  */
 export function dueAfterLeaving(
   list: List,

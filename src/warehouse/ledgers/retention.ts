@@ -72,7 +72,7 @@ export async function forgetOldWork(
   if (kept.pushes !== null) await oldLines(source, kept.pushes).execute(db);
 }
 
-/** Forgets the oldest changes, so that those that are left have no gaps; after a restore, somebody may have skipped numbers (docs/runbook.md). SQL: a table known at run time. */
+/** Forgets the oldest changes, so that those that are left have no gaps. Numbers that somebody skipped (docs/runbook.md) stay so. SQL: a table known at run time. */
 async function forgetLogged(db: Db, schema: string, days: number): Promise<void> {
   const log = sql.id(schema, 'change_log');
   await sql`

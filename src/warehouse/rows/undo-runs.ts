@@ -97,17 +97,8 @@ export async function restoreUndone(tx: Db, table: Table, { source, resource }: 
   const content = contentOf(table);
   const were = sql.join(content.map(name => sql`(u.was).${sql.id(name)}`));
   const named = (names: readonly string[]) => sql.join(names.map(name => sql.id(name)));
-  const linesDiffer = table.children.map(child => sql`(${linesOther(child)})`);
-  const differs = sql.join(
-    [
-      sql`(${saysOther(
-        table,
-        content.filter(name => name !== '_hash'),
-      )})`,
-      ...linesDiffer,
-    ],
-    sql` or `,
-  );
+  const shown = content.filter(name => name !== '_hash');
+  const differs = sql.join([saysOther(table, shown), ...table.children.map(linesOther)], sql` or `);
   // What was done here did not happen at the source at any moment. One run may have made good what another had changed.
   await sql`with changed as materialized (
       select u.key::text as key, case u.what when 'replaced' then 'updated' else 'revived' end as kind, null::timestamptz as earliest
