@@ -3,9 +3,9 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import customers from '../../jobs/customers.ts';
-import { marksOf } from '../../src/cli/commands/forget.ts';
 import { sampleFields } from '../../src/cli/lists/sample-fields.ts';
 import { json, ndjson, queryExpanded, queryTable } from '../../src/cli/output/query-formats.ts';
+import { marksOf } from '../../src/cli/run/person-marks.ts';
 import { PLAIN } from '../../src/cli/session/terminal.ts';
 import { HOUR } from '../../src/clock.ts';
 import { lookOf, quoted } from '../../src/engine/deletion/rewrite.ts';
@@ -77,7 +77,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     read => (text: string) => tried(() => read(text)),
   ),
   'source/paging/page-count.ts': [text => readMeta({ total_records: text })],
-  'cli/commands/forget.ts': [text => marksOf([{ email: text, phone: text, name: text }, text])],
+  'cli/run/person-marks.ts': [text => marksOf([{ email: text, phone: text, name: text }, text])],
   'engine/records/drop-secrets.ts': [
     text => createSecretFilter([], NO_FIELDS)({ note: text }),
     text => createSecretFilter([text.slice(0, 200)], NO_FIELDS)({ [text]: { [text]: text } }),

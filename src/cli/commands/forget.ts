@@ -7,8 +7,6 @@ import { openResource } from '../../engine/resource.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { PUSH_TARGETS } from '../../push/targets.ts';
 import { count, listed, plural } from '../../service/format.ts';
-import { jsonIn } from '../../source/answers/envelope.ts';
-import { isObject } from '../../source/answers/json.ts';
 import type { Database, Transaction } from '../../warehouse/database/database.ts';
 import { forgetStatistics } from '../../warehouse/database/forget-statistics.ts';
 import { acquireSourceLock, LOCK_WAIT_MS } from '../../warehouse/database/source-lock.ts';
@@ -27,6 +25,7 @@ import { deleteRows } from '../../warehouse/rows/delete-rows.ts';
 import { storedKey, type Table } from '../../warehouse/rows/tables.ts';
 import { momentWithZone } from '../output/moments.ts';
 import { openMigrated } from '../run/pending-migrations.ts';
+import { type Marks, marksOf, maskedMarks, SHORTEST_MARK } from '../run/person-marks.ts';
 import { withClient } from '../run/source-client.ts';
 import {
   type Cli,
@@ -281,41 +280,9 @@ async function askAddress({ session, database, source, place, job, key, noWait }
   }
 }
 
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
-const PHONE_FIELD = /phone|mobile|fax/i;
-const NAME_FIELD = /^(?:account|name|full_?name|display_?name|company)$/i;
-/** A shorter text may stand in other people's records and in messages of ours. */
-const SHORTEST = 5;
-
-type Marks = ReturnType<typeof marksOf>;
-
-/** The masked fields of a list whose values would be marks. */
-const maskedMarks = ({ masks }: Job): string[] =>
-  Object.keys(masks).filter(field => /mail/i.test(field) || PHONE_FIELD.test(field) || NAME_FIELD.test(field));
-
 function collectTexts(text: string, before: readonly string[]): string[] {
-  if (text.trim().length >= SHORTEST) return [...before, text.trim()];
+  if (text.trim().length >= SHORTEST_MARK) return [...before, text.trim()];
   throw new InvalidArgumentError(
-    `Expected at least ${SHORTEST} characters, since a shorter text stands in other records.`,
+    `Expected at least ${SHORTEST_MARK} characters, since a shorter text stands in other records.`,
   );
-}
-
-/**
- * The values by which a person is recognised elsewhere: e-mail addresses and phone numbers, and names. `copies`: all versions of a
- * record, as JSON or as text that holds JSON.
- */
-export function marksOf(copies: readonly unknown[]) {
-  const contacts = new Set<string>();
-  const names = new Set<string>();
-  const collect = (value: unknown, field: string): void => {
-    if (Array.isArray(value)) for (const item of value) collect(item, field);
-    else if (isObject(value)) for (const [name, item] of Object.entries(value)) collect(item, name);
-    else if (typeof value === 'string' && value.trim().length >= SHORTEST) {
-      const text = value.trim();
-      if (EMAIL.test(text) || (PHONE_FIELD.test(field) && /\d{3}/.test(text))) contacts.add(text);
-      else if (NAME_FIELD.test(field)) names.add(text);
-    }
-  };
-  for (const copy of copies) collect(typeof copy === 'string' ? jsonIn(copy) : copy, '');
-  return { contacts: [...contacts], names: [...names] };
 }

@@ -1,11 +1,11 @@
-import { linkSignals, withAnySignal } from '../../any-signal.ts';
+import { linkSignals } from '../../any-signal.ts';
 import type { Lane } from '../../budget/budget.ts';
 import { DAY, MINUTE, SECOND, stopped } from '../../clock.ts';
 import { isKind, SluiceError } from '../../errors.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { takeCursors } from '../../warehouse/ledgers/cursors.ts';
 import { forgetOldWork } from '../../warehouse/ledgers/retention.ts';
-import { endAbandonedRuns, setRunWaiting } from '../../warehouse/ledgers/runs.ts';
+import { endAbandonedRuns } from '../../warehouse/ledgers/runs.ts';
 import { lookForWork } from '../../warehouse/reports/due.ts';
 import { clampToClock } from '../../warehouse/rows/clamp-to-clock.ts';
 import { createCommitter } from '../apply/committer.ts';
@@ -27,6 +27,7 @@ import { takeHinted } from './tasks/take-hints.ts';
 import { takeOrders } from './tasks/take-orders.ts';
 import { takeSlots } from './tasks/take-slots.ts';
 import { addTask } from './tasks/task-list.ts';
+import { createWakes } from './wakes.ts';
 
 /**
  * Reads a source until nothing is left to do: open orders; with `serves.slots` also slots and hints, with `serves.agenda` also the best
@@ -180,16 +181,15 @@ async function workUntilIdle(
     refreshed = { ...refreshed, at: Number.NEGATIVE_INFINITY };
   };
   let mayEnd = false;
-  const notices = takeNotices(serves);
-  const idle: Idle = { since: null };
+  const wakes = createWakes(loop, serves, nextCommit);
   const lookMs = serves.onWoken ? LOOK_TOLD_MS : SECOND;
   for (;;) {
-    const isWoken = notices.take();
+    const isWoken = wakes.takeNotice();
     if (loop.fatal !== null) throw loop.fatal;
     if (signal.aborted) throw stopped(signal);
     if (serves.draining?.aborted) {
       if (loop.running.size === 0 || longWait(loop) !== null) throw stopped(serves.draining);
-      await nextEvent(loop, nextCommit, notices, idle);
+      await wakes.next();
       continue;
     }
     const sinceMs = engine.clock.now() - refreshed.at;
@@ -210,10 +210,10 @@ async function workUntilIdle(
     if (loop.agenda && act.pace) keepPace(loop, loop.agenda, act.pace);
     if (loop.running.size > 0) {
       // `idle` follows seconds in which no reading ended; by then every granted request was answered.
-      const event = await nextEvent(loop, nextCommit, notices, idle);
-      if (event === 'page') lookAgain();
-      if (event === 'idle') leaveQueue(loop);
-      const waitMs = serves.yields && event === 'idle' ? longWait(loop) : null;
+      const why = await wakes.next();
+      if (why === 'page') lookAgain();
+      if (why === 'idle') leaveQueue(loop);
+      const waitMs = serves.yields && why === 'idle' ? longWait(loop) : null;
       if (waitMs !== null) return waitMs;
       continue;
     }
@@ -227,46 +227,8 @@ async function workUntilIdle(
     // What is blocked with nothing being read does not become free by waiting for the pace.
     const until = isIdle ? act.askAt : act.wakeAt;
     if (until === null) for (const task of loop.tasks) standsStill(task);
-    else
-      await withAnySignal([signal], controller => {
-        const sleep = engine.clock.sleep(Math.min(until - now, 5 * SECOND), controller.signal);
-        return Promise.race([sleep, notices.came()]).finally(() => controller.abort());
-      });
+    else await wakes.sleep(Math.min(until - now, 5 * SECOND), signal);
   }
-}
-
-/** Since when the limit blocks all readings (by this machine's clock), whatever else happens meanwhile; null when it does not. */
-interface Idle {
-  since: number | null;
-}
-
-/** Notices that something may be due. */
-interface Notices {
-  /** Whether one has come since it was last asked. */
-  take(): boolean;
-  /** Resolves once one has come, for whoever asked last. */
-  came(): Promise<void>;
-}
-
-function takeNotices({ onWoken }: Serves): Notices {
-  let hasCome = false;
-  let tell = () => {};
-  onWoken?.(() => {
-    hasCome = true;
-    tell();
-  });
-  return {
-    take() {
-      const came = hasCome;
-      hasCome = false;
-      return came;
-    },
-    came: () =>
-      new Promise(resolve => {
-        if (hasCome) resolve();
-        else tell = resolve;
-      }),
-  };
 }
 
 function stateOf({ engine, tasks, running, agenda, begunAt, limit }: Loop, now: number, mayAsk: boolean): State {
@@ -289,41 +251,6 @@ function standsStill(task: Task): void {
   const next = 'What was read is kept; the next run starts anew. Please report this as a bug in Sluice.';
   update(task, { kind: 'failed', error: new SluiceError('failed', message, { next }) });
   update(task, { kind: 'closed', why: 'broken' });
-}
-
-/**
- * Waits until a reading ends, or something may be due. While the limit blocks all of them it returns `idle` every few seconds, so that
- * orders are refreshed.
- */
-async function nextEvent(
-  loop: Loop,
-  nextCommit: () => Promise<void>,
-  notices: Notices,
-  idle: Idle,
-): Promise<'ended' | 'page' | 'idle' | 'woken'> {
-  const { engine } = loop;
-  // A paused or cancelled backfill stops at the next page, not at the end of its slice.
-  const page = loop.tasks.some(task => task.kind === 'backfill') ? [nextCommit().then(() => 'page' as const)] : [];
-  const over = new AbortController();
-  const waited = engine.waiting.begun().then(async () => {
-    if (over.signal.aborted) return;
-    const left = engine.waiting.left();
-    const isFirst = idle.since === null;
-    idle.since ??= engine.clock.now();
-    if (isFirst && left > 5 * SECOND) {
-      const runIds = loop.tasks.map(task => task.runId);
-      await setRunWaiting(engine.database.kysely, runIds, left);
-      engine.onEvent?.({ kind: 'waiting', waitMs: left });
-    }
-    const restMs = Math.min(left, idle.since + 5 * SECOND - engine.clock.now());
-    if (restMs > 0) await engine.clock.sleep(restMs, over.signal).catch(() => undefined);
-  });
-  const ended = [...loop.running].map(each => each.then(() => 'ended' as const));
-  const woken = notices.came().then(() => 'woken' as const);
-  const event = await Promise.race([...ended, ...page, waited.then(() => 'idle' as const), woken]);
-  over.abort();
-  if (event !== 'woken') idle.since = null;
-  return event;
 }
 
 /**

@@ -95,7 +95,7 @@ function refuse(
   if (unread)
     throw new SluiceError(kind, `${whyUnread(unread)}, so no answer from it is complete.`, {
       next: unread.isOpen
-        ? 'Ask without --max-age, or in a list in the order of ids for records by id.'
+        ? 'Ask without --max-age. If the list comes in the order of ids, records by id can be asked for with it, too.'
         : `Read it first: sluice sync ${unread.resource}`,
     });
   const requests = [...costs.values()].reduce((sum, cost) => sum + cost, 0);
