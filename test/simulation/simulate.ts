@@ -20,6 +20,7 @@ import { REGRESSIONS } from './suite/regressions.ts';
  * `--bad-days`: the source answers wrongly during every action but the first.
  * `--lengths`: pages and cut-off lists have lengths that nobody expects.
  * `--declarations`: the source sends custom fields; which are declared or masked, and how, changes between actions and while a process reads.
+ * `--changes 300`: so many changes come before every action but the first.
  * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
  * pairs of variants. `--regressions`: the seeds that once failed.
  */
@@ -38,6 +39,7 @@ const { values } = parseArgs({
     'bad-days': { type: 'boolean', default: false },
     lengths: { type: 'boolean', default: false },
     declarations: { type: 'boolean', default: false },
+    changes: { type: 'string' },
     each: { type: 'boolean', default: false },
     pairs: { type: 'string' },
     regressions: { type: 'boolean', default: false },
@@ -53,6 +55,7 @@ const given: Given = {
   ...(values['bad-days'] ? { badDays: true } : {}),
   ...(values.lengths ? { lengths: true } : {}),
   ...(values.declarations ? { declarations: true } : {}),
+  ...(values.changes ? { changes: Number(values.changes) } : {}),
   ...(values['page-size'] ? { pageSize: values['page-size'] === 'auto' ? 'auto' : Number(values['page-size']) } : {}),
   ...(values.others ? { others: othersOf(values.others) } : {}),
   ...(values.faults ? { faults: faultOf(values.faults) } : {}),

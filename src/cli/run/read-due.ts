@@ -22,13 +22,16 @@ interface Watched {
   readonly turn: Pick<Turn, 'isAwaited' | 'onWoken'>;
 }
 
-/** Reads one source while something is due and no other process reads it; returns the milliseconds after which something is due, if less than a minute. */
+/**
+ * Reads one source while something is due and no other process reads it; `elsewhere`: one does. Returns the milliseconds after which something is
+ * due, if less than a minute.
+ */
 export async function readDue(
   session: Session,
   database: Database,
   source: OpenSource,
   watched: Watched,
-): Promise<number | null> {
+): Promise<number | 'elsewhere' | null> {
   const { pulse } = watched;
   try {
     return await readWhileDue(session, database, source, watched);
@@ -45,7 +48,7 @@ async function readWhileDue(
   database: Database,
   source: OpenSource,
   { pulse, memory, turn }: Watched,
-): Promise<number | null> {
+): Promise<number | 'elsewhere' | null> {
   const { clock, draining } = session;
   const log = session.log.child({ source: source.name });
   const reading = {
@@ -81,7 +84,7 @@ async function readWhileDue(
     }
     begunAt = clock.now();
     try {
-      if (!(await readSource({ ...session, log }, reading, serves))) return null;
+      if (!(await readSource({ ...session, log }, reading, serves))) return 'elsewhere';
     } catch (error) {
       if (isKind(error, 'stopped')) return null;
       throw error;

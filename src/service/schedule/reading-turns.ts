@@ -21,6 +21,8 @@ export interface Turn {
 export type TurnEnd =
   /** All that was due was read, here or by whoever holds the source. `againMs`: after what time something will be due, if known. */
   | { readonly how: 'done'; readonly againMs: number | null }
+  /** Another process reads the source. */
+  | { readonly how: 'elsewhere' }
   /** Something may be due at once: others waited for the turn, or the source was woken meanwhile. */
   | { readonly how: 'unfinished' }
   | { readonly how: 'failed' };
@@ -41,10 +43,10 @@ export interface TurnOptions {
   readonly most: number;
   /**
    * Finds out what is due and whether another process reads the source already, and reads it. Never called twice at the same time for
-   * one source. Resolves with the milliseconds after which to call again, if known. Once the signal of `turn` aborts, other sources wait: it
-   * should finish, and is called again in its next turn.
+   * one source. Resolves with the milliseconds after which to call again, if known, or with `elsewhere`. Once the signal of `turn` aborts, other
+   * sources wait: it should finish, and is called again in its next turn.
    */
-  readonly wake: (source: string, turn: Turn) => Promise<number | null>;
+  readonly wake: (source: string, turn: Turn) => Promise<number | 'elsewhere' | null>;
   /** How long a source may keep others waiting. Default: a minute. */
   readonly turnMs?: number;
   readonly log: Log;
@@ -64,6 +66,7 @@ export function createReadingTurns(
     self.tell = turn.tell;
     try {
       const againMs = await wake(source, turn);
+      if (againMs === 'elsewhere') return { how: 'elsewhere' };
       return turn.signal.aborted ? { how: 'unfinished' } : { how: 'done', againMs };
     } catch (error) {
       const kind = error instanceof SluiceError ? error.kind : 'bug';

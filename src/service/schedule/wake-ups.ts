@@ -8,6 +8,8 @@ import { countConnections } from '../../warehouse/reports/server.ts';
 import { createReadingTurns, type TurnEnd, type TurnOptions } from './reading-turns.ts';
 
 const AGAIN_MS = MINUTE;
+/** Whoever reads a source may be killed at any moment. */
+const TAKE_OVER_MS = 10 * SECOND;
 const RECONNECT_MS = 5 * SECOND;
 /** So long others are believed to read a source: whoever may log in to the database may say so. */
 const ELSEWHERE_MS = 5 * MINUTE;
@@ -35,8 +37,8 @@ async function notify(database: Queryable, notice: Notice): Promise<void> {
 }
 
 /**
- * Wakes each source whenever `wakeUp` asks for it, and a minute after it was last read, in this process or another. Notices may be lost or
- * repeated: what is due is in tables.
+ * Wakes each source whenever `wakeUp` asks for it, a minute after it was last read, in this process or another, and ten seconds after another
+ * was found reading it. Notices may be lost or repeated: what is due is in tables.
  */
 export function startWakeUps(
   options: TurnOptions & {
@@ -44,12 +46,14 @@ export function startWakeUps(
     readonly sources: readonly string[];
     /** The longest time without a turn here, however often others say that they have read a source. Default: five minutes. */
     readonly elsewhereMs?: number;
+    /** When a source that another process reads is tried again. Default: ten seconds. */
+    readonly takeOverMs?: number;
   },
 ): {
   /** Resolves when no source is awake any more. */
   stop(): Promise<void>;
 } {
-  const { database, sources, elsewhereMs = ELSEWHERE_MS, log } = options;
+  const { database, sources, elsewhereMs = ELSEWHERE_MS, takeOverMs = TAKE_OVER_MS, log } = options;
   const by = randomUUID();
   const turnEndedAt = new Map(sources.map(source => [source, performance.now()]));
   const stopping = new AbortController();
@@ -70,12 +74,17 @@ export function startWakeUps(
     );
   }
 
+  function pauseAfter(ended: TurnEnd): number {
+    if (ended.how === 'elsewhere') return takeOverMs;
+    return (ended.how === 'done' ? ended.againMs : null) ?? AGAIN_MS;
+  }
+
   function onEnd(source: string, ended: TurnEnd): void {
     turnEndedAt.set(source, performance.now());
     if (ended.how === 'unfinished') wake(source);
-    else if (!stopping.signal.aborted) wakeIn(source, (ended.how === 'done' ? ended.againMs : null) ?? AGAIN_MS);
-    // A process that fails to read a source does not keep the others from trying.
-    if (ended.how === 'failed') return;
+    else if (!stopping.signal.aborted) wakeIn(source, pauseAfter(ended));
+    // A process that has not read a source does not keep the others from trying.
+    if (ended.how === 'failed' || ended.how === 'elsewhere') return;
     const notified = notify(database, { is: ended.how === 'done' ? 'read' : 'due', source, by }).finally(() =>
       notifying.delete(notified),
     );

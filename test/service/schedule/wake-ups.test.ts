@@ -9,7 +9,11 @@ const log = createLog({ level: 'silent' });
 const PATIENCE = { timeout: 60_000 };
 
 /** A process that serves `sources`. `finish` ends the turns that are held open. */
-function startProcess(database: Database, sources: readonly string[], { holds = false, elsewhereMs = MINUTE } = {}) {
+function startProcess(
+  database: Database,
+  sources: readonly string[],
+  { holds = false, finds = null as 'elsewhere' | null, elsewhereMs = MINUTE, takeOverMs = MINUTE } = {},
+) {
   const woken: string[] = [];
   let finish: () => void = () => undefined;
   const finished = new Promise<void>(resolve => {
@@ -19,11 +23,12 @@ function startProcess(database: Database, sources: readonly string[], { holds = 
     database,
     sources,
     elsewhereMs,
+    takeOverMs,
     most: 1,
     async wake(source) {
       woken.push(source);
       if (holds) await finished;
-      return null;
+      return finds;
     },
     log,
   });
@@ -70,6 +75,18 @@ test('what one process has read, another that still waits to read it does not re
     await until(() => expect(busy.woken).toContain('last'));
     await Promise.all([busy.stop(), idle.stop()]);
     expect(busy.woken).toEqual(['held', 'last']);
+  });
+});
+
+test('a process that finds another reading a source tries again soon, and does not say that it has read it', async () => {
+  await withDatabase(async database => {
+    const busy = startProcess(database, ['held', 'a'], { holds: true });
+    await until(() => expect(busy.woken).toEqual(['held']));
+    const other = startProcess(database, ['a'], { finds: 'elsewhere', takeOverMs: 0 });
+    await until(() => expect(other.woken.slice(0, 3)).toEqual(['a', 'a', 'a']));
+    busy.finish();
+    await until(() => expect(busy.woken).toEqual(['held', 'a']));
+    await Promise.all([busy.stop(), other.stop()]);
   });
 });
 

@@ -30,6 +30,8 @@ export interface Given {
   readonly questions?: boolean;
   /** Pages and cut-off lists have lengths that nobody expects. */
   readonly lengths?: boolean;
+  /** So many changes come before every action but the first. Default: up to 40. */
+  readonly changes?: number;
 }
 
 /** How a process ends early. */
@@ -150,7 +152,8 @@ export function planOf(seed: number, given: Given = {}): Plan {
       const action = actionOf(random, { first: index === 0, faults: given.faults, shared: limit, others });
       const badDay = badDayOf(seed, index, given, action.resources);
       const redeclaration = redeclarationOf(seed, index, { given, read: [...MAIN, ...others], variants });
-      return { ...action, putBack, badDay, redeclaration, ...(given.sequential ? steadily(action) : {}) };
+      const busily = given.changes && index > 0 ? { changes: given.changes } : {};
+      return { ...action, ...busily, putBack, badDay, redeclaration, ...(given.sequential ? steadily(action) : {}) };
     }),
   };
 }
@@ -272,7 +275,7 @@ function crashOf(random: Random): Crash {
 /** The command that replays a seed. */
 export function replay(
   seed: number,
-  { variants, only, faults, pageSize, others, putBack, badDays, lengths, declarations }: Given,
+  { variants, only, faults, pageSize, others, putBack, badDays, lengths, declarations, changes }: Given,
 ): string {
   const points = Object.entries(variants ?? {}).map(([name, value]) => `${name}=${value}`);
   const flags = [
@@ -285,6 +288,7 @@ export function replay(
     badDays ? '--bad-days' : '',
     lengths ? '--lengths' : '',
     declarations ? '--declarations' : '',
+    changes ? `--changes ${changes}` : '',
   ];
   return ['npm run simulate -- --seeds 1 --seed', seed, ...flags.filter(Boolean)].join(' ');
 }
