@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isOnPage } from '../../../sandbox/lists/ordering.ts';
 import { parseVariants } from '../../../sandbox/parse/parse-variants.ts';
 import { openSandbox, type Sandbox } from '../../../sandbox/sandbox.ts';
 import { HOUR } from '../../../src/clock.ts';
@@ -44,6 +45,33 @@ test.each(some(['id-desc', 'shuffled', 'id-asc', 'updated-desc'], 1))(
     await sandbox.close();
   },
 );
+
+test('where a short first page only seemed to come in the order of ids, a page that begins with a higher one does not end the list', async () => {
+  const variants = parseVariants('pages=thinned,order=updated-desc,date-filter=ignored');
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const sandbox = await openSandbox({ size: { ...SIZE, customers: 200 }, rateLimit: 0, variants, clock });
+    const all: Iterable<{ id: number }> = sandbox.data.customers.rows();
+    const ids = Array.from(all, ({ id }) => id).sort((one, other) => other - one);
+    const visible = ids.filter(id => isOnPage('thinned', id));
+    const hidden = ids.filter(id => !isOnPage('thinned', id));
+    // The first page shows two rows of ten, as does the second, which has the highest id.
+    const newest = [...visible.slice(30, 32), ...hidden.slice(0, 8), ...visible.slice(0, 2), ...hidden.slice(8, 16)];
+    for (const id of newest.reverse()) {
+      await clock.advance(1000);
+      sandbox.update('customers', id, { city: `city of ${id}` });
+    }
+    const given = { clock, wrapBudget: oneGrantAtATime(clock), limit: 100_000, pageSize: 10 };
+    const engine = await openEngine(database, sandbox, { ...given, resources: ['customers'] });
+    for (let times = 0; times < 5; times++) {
+      await clock.advance(HOUR);
+      await serveOrders(engine, 'sync', { whole: true });
+    }
+    expect(await differences(database, sandbox, 1000, ['customers'])).toEqual([]);
+    await engine.close();
+    await sandbox.close();
+  });
+});
 
 test('a list in the order of ids whose count includes rows that it hides is read without it, and loses what is deleted', async () => {
   const variants = parseVariants('pages=thinned,limit-max=100,order=id-desc,other-ids=yes');

@@ -1,5 +1,5 @@
 import type { Database } from '../../../warehouse/database/database.ts';
-import { rankOf } from '../../../warehouse/rows/stored-rows.ts';
+import { rankOf, readStoredAt } from '../../../warehouse/rows/stored-rows.ts';
 import { pageSize } from '../../coverage/list.ts';
 import type { Observation } from '../../profile/observation.ts';
 import { observePageSize, pagingIgnored, turnsPages } from '../../profile/observe-page.ts';
@@ -44,6 +44,8 @@ interface RangeReading {
   readonly rank: (id: bigint) => Promise<number>;
   /** Rows stored behind it. */
   readonly behind: (id: bigint) => Promise<number>;
+  /** How many of them are stored. */
+  readonly stored: (ids: readonly bigint[]) => Promise<number>;
 }
 
 /**
@@ -68,6 +70,7 @@ export async function* readIds(
     isDescending,
     rank: id => rankOf(database.kysely, resource.table, id, isDescending),
     behind: id => rankOf(database.kysely, resource.table, id, !isDescending),
+    stored: async ids => (await readStoredAt(database.kysely, resource.table, ids.map(String))).length,
   };
   const place = await startSearch(begun);
   const { offset, size } = place;
@@ -166,7 +169,7 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
     ...{ page: answer.page + 1, limit: answer.limit },
     ...{ flexible: false, emptyAsOf: answer.grantedAt },
   });
-  const behind = await unlessFirstAgain(reading, place, await confirmEnd(question, answer, next));
+  const behind = await unlessFirstAgain(reading, [found], await confirmEnd(question, answer, next));
   // The only page of a list comes again where a source repeats its last page, and where it ignores pages and cuts its answer off.
   const isSingle = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
   const isAgain = behind.rows.length > 0 && !turnsPages(resource.job.key, answer, behind);
@@ -200,7 +203,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await unlessFirstAgain(
       reading,
-      previous.place,
+      [found, previous],
       await confirmEnd(question, previous.answer, shown, usual),
     );
     const placed = placeAnswer(reading.task.resource, answer, isFixed ? previous.place : null, previous);
@@ -252,13 +255,26 @@ const repeats = (previous: PageAnswer, answer: PageAnswer): boolean =>
   answer.page !== previous.page &&
   JSON.stringify(answer.rows) === JSON.stringify(previous.rows);
 
-/** Behind its end, a list without a count may show its first page again: it goes back to where the list begins. Such a page counts as empty. */
-async function unlessFirstAgain(reading: RangeReading, previous: Place, answer: PageAnswer): Promise<PageAnswer> {
-  const { task, rank, isDescending } = reading;
-  const first = idOf(answer.rows[0], task.resource.job.key);
-  if (first === null || previous.first === null || answer.meta !== undefined) return answer;
-  const isBack = isDescending ? first > previous.first : first < previous.first;
-  return isBack && (await rank(first)) === 0 ? { ...answer, rows: [] } : answer;
+/**
+ * Behind its end, a list without a count may show its first page again: it goes back to where the list begins. Such a page counts as empty. In a list
+ * that is in another order after all, a page may begin with a row that comes before all known ones, too: there, most of its rows are new.
+ */
+async function unlessFirstAgain(
+  reading: RangeReading,
+  shown: readonly [PlacedAnswer, ...PlacedAnswer[]],
+  answer: PageAnswer,
+): Promise<PageAnswer> {
+  const { task, rank, isDescending, stored } = reading;
+  const ids = answer.rows.flatMap(raw => idOf(raw, task.resource.job.key) ?? []);
+  const [first] = ids;
+  const before = (shown.at(-1) ?? shown[0]).place.first;
+  if (first === undefined || before === null || answer.meta !== undefined) return answer;
+  const isBack = isDescending ? first > before : first < before;
+  if (!isBack || (await rank(first)) > 0) return answer;
+  const known = new Set(shown.flatMap(({ page }) => page.ids ?? []));
+  const others = ids.filter(id => !known.has(id));
+  const isNew = 2 * (others.length - (await stored(others))) > ids.length;
+  return isNew ? answer : { ...answer, rows: [] };
 }
 
 /** The page begins with the first row of the list, by the rows stored. */
