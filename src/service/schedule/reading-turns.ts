@@ -19,7 +19,7 @@ export interface Turn {
 
 /** How a source's turn ended. */
 export type TurnEnd =
-  /** All that was due was read, here or by whoever holds the source. `againMs`: after what time something will be due, if known. */
+  /** All that was due was read. `againMs`: after what time something will be due, if known. */
   | { readonly how: 'done'; readonly againMs: number | null }
   /** Another process reads the source. */
   | { readonly how: 'elsewhere' }
@@ -65,9 +65,9 @@ export function createReadingTurns(
     const turn = startTurn(turnMs, () => inTurn.pendingCount > 0);
     self.tell = turn.tell;
     try {
-      const againMs = await wake(source, turn);
-      if (againMs === 'elsewhere') return { how: 'elsewhere' };
-      return turn.signal.aborted ? { how: 'unfinished' } : { how: 'done', againMs };
+      const again = await wake(source, turn);
+      if (again === 'elsewhere') return { how: 'elsewhere' };
+      return turn.signal.aborted ? { how: 'unfinished' } : { how: 'done', againMs: again };
     } catch (error) {
       const kind = error instanceof SluiceError ? error.kind : 'bug';
       log.error({ source, kind, ...(kind === 'bug' ? { err: error } : {}) }, explain(error));

@@ -169,7 +169,7 @@ async function readBehind(reading: RangeReading, found: PlacedAnswer): Promise<S
     ...{ page: answer.page + 1, limit: answer.limit },
     ...{ flexible: false, emptyAsOf: answer.grantedAt },
   });
-  const behind = await unlessFirstAgain(reading, [found], await confirmEnd(question, answer, next));
+  const behind = await unlessFirstAgain(reading, { found, previous: found }, await confirmEnd(question, answer, next));
   // The only page of a list comes again where a source repeats its last page, and where it ignores pages and cuts its answer off.
   const isSingle = answer.page === 1 && (answer.rows.length > answer.limit || mayBeCut(resource, answer, range));
   const isAgain = behind.rows.length > 0 && !turnsPages(resource.job.key, answer, behind);
@@ -203,7 +203,7 @@ async function* readOn(reading: RangeReading, found: Found, most: number): Async
   for await (const shown of fetchInOrder(question.reader, inTurn(addresses), fetch)) {
     const answer = await unlessFirstAgain(
       reading,
-      [found, previous],
+      { found, previous },
       await confirmEnd(question, previous.answer, shown, usual),
     );
     const placed = placeAnswer(reading.task.resource, answer, isFixed ? previous.place : null, previous);
@@ -261,18 +261,18 @@ const repeats = (previous: PageAnswer, answer: PageAnswer): boolean =>
  */
 async function unlessFirstAgain(
   reading: RangeReading,
-  shown: readonly [PlacedAnswer, ...PlacedAnswer[]],
+  { found, previous }: { readonly found: PlacedAnswer; readonly previous: PlacedAnswer },
   answer: PageAnswer,
 ): Promise<PageAnswer> {
   const { task, rank, isDescending, stored } = reading;
-  const ids = answer.rows.flatMap(raw => idOf(raw, task.resource.job.key) ?? []);
-  const [first] = ids;
-  const before = (shown.at(-1) ?? shown[0]).place.first;
-  if (first === undefined || before === null || answer.meta !== undefined) return answer;
+  const ids = answer.rows.map(raw => idOf(raw, task.resource.job.key));
+  const [first = null] = ids;
+  const before = previous.place.first;
+  if (first === null || before === null || answer.meta !== undefined) return answer;
   const isBack = isDescending ? first > before : first < before;
   if (!isBack || (await rank(first)) > 0) return answer;
-  const known = new Set(shown.flatMap(({ page }) => page.ids ?? []));
-  const others = ids.filter(id => !known.has(id));
+  const shown = new Set([found, previous].flatMap(({ page }) => page.ids ?? []));
+  const others = ids.filter(id => id !== null && !shown.has(id)) as bigint[];
   const isNew = 2 * (others.length - (await stored(others))) > ids.length;
   return isNew ? answer : { ...answer, rows: [] };
 }
