@@ -1,12 +1,12 @@
 import { isKind } from '../../errors.ts';
 import { countPages } from '../../source/paging/page-count.ts';
-import { isContentKey } from '../../source/paging/row-key.ts';
 import { oldestProof } from '../coverage/list.ts';
 import { observeOneAnswer, observeOrder, orderOfRows } from '../profile/observe-order.ts';
 import type { Resource } from '../resource.ts';
 import { wholeTime } from '../slices/date-windows.ts';
 import type { Slice } from '../slices/slice.ts';
 import type { Task } from '../task/task.ts';
+import { NO_EQUALS, takeEquals } from './answer/equal-rows.ts';
 import { knownRows, mayBeCut, observeAnswer } from './answer/observe-answer.ts';
 import { parseRows } from './answer/parse-rows.ts';
 import { unproven } from './end-of-reading.ts';
@@ -44,11 +44,14 @@ export async function* readNewest(reader: Reader, task: Task, most: number): Asy
     const isLast =
       !isOrdered || read >= most || next < 1 || (pages !== null && next > pages) || answer.rows.length === 0;
     const { rows, bad, replaced, fields } = parseRows(resource, answer, new Set());
+    // Equal rows are told apart where all of them are shown; some are shown by no window.
+    const showsAll = resource.profile.oneAnswer === 'complete' && !mayBeCut(resource, answer, slice);
+    const end = showsAll ? 'complete' : 'otherwise';
     const step: Step = {
       resource,
       task,
       slice,
-      rows: rows.map(row => (isContentKey(row.key) ? { ...row, onlyIfNew: true } : row)),
+      rows: takeEquals(NO_EQUALS, rows, { alone: 'first pass', passed: null, end }).written,
       bad,
       replaced,
       fields,

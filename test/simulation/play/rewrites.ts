@@ -29,13 +29,22 @@ const isFilled = (value: string) => `${value} not in ('null', '""')`;
 /** Records every value that another one replaces, and every document whose lines are replaced, as it happens. What is checked here starts with it. */
 export async function recordReplacements(database: Database, resources: readonly string[]): Promise<void> {
   await database.query(`create table public.replaced (
-    id bigint generated always as identity, resource text, field text, key text, at timestamptz)`);
-  await database.query(`create function public.record_replaced() returns trigger language plpgsql as $$ begin
-    if ${BY_MIGRATION} then return null; end if;
-    insert into public.replaced (resource, field, key, at)
-    select tg_table_name, n.key, coalesce(to_jsonb(new)->>'_key', to_jsonb(new)->>'id', to_jsonb(new)->>'period'), sluice.now()
-    from jsonb_each(to_jsonb(new) - ${OWN_COLUMNS}) n join jsonb_each(to_jsonb(old)) o using (key)
-    where n.value::text <> o.value::text and ${isFilled('n.value')} and ${isFilled('o.value')}; return null; end $$`);
+    id bigint generated always as identity, resource text, field text, key text, at timestamptz, erased boolean not null default false)`);
+  // A mask that is set or lifted erases what was stored, also of earlier versions: after that, no run can tell what was replaced.
+  await database.query(`create function public.record_replaced() returns trigger language plpgsql as $$ declare
+      row_key text := coalesce(to_jsonb(new)->>'_key', to_jsonb(new)->>'id', to_jsonb(new)->>'period');
+    begin
+      if ${BY_MIGRATION} then
+        update public.replaced r set erased = true
+        from jsonb_each(to_jsonb(new) - ${OWN_COLUMNS}) n join jsonb_each(to_jsonb(old)) o using (key)
+        where r.resource = tg_table_name and r.key = row_key and r.field = n.key and n.value::text <> o.value::text;
+        return null;
+      end if;
+      insert into public.replaced (resource, field, key, at) select tg_table_name, n.key, row_key, sluice.now()
+      from jsonb_each(to_jsonb(new) - ${OWN_COLUMNS}) n join jsonb_each(to_jsonb(old)) o using (key)
+      where n.value::text <> o.value::text and ${isFilled('n.value')} and ${isFilled('o.value')};
+      return null;
+    end $$`);
   for (const resource of resources)
     await database.query(`create trigger record_replaced after update on warehouse.${resource}
       for each row execute function public.record_replaced()`);
@@ -89,7 +98,7 @@ export async function watchRewrites(
     const { rows } = await database.query<{ field: string; replaced: number; announced: boolean }>(
       `select p.field, count(distinct p.key)::int as replaced, exists (select from sluice.rewrites r
          where r.resource = $1 and r.field = p.field and (r.at >= $3 or coalesce(r.ended_at >= $3, true))) as announced
-       from public.replaced p where p.resource = $1 and p.id > $2 and p.field <> all ($4) group by p.field`,
+       from public.replaced p where p.resource = $1 and p.id > $2 and not p.erased and p.field <> all ($4) group by p.field`,
       [resource, begun[0]?.last, begun[0]?.at, notWatched],
     );
     // A process whose columns were dropped while it read cannot compare them: it fails, and the next run announces.

@@ -86,6 +86,15 @@ test('what is announced is no problem, and neither is what few rows replace, or 
   ).toEqual([]);
 });
 
+test('what a migration erased afterwards need not be announced', async () => {
+  const problems = await problemsAfter(async database => {
+    await database.query(mask(40));
+    await database.query(`set application_name = 'sluice migrate'; update warehouse.invoices set notes = null where notes = '***';
+      reset application_name`);
+  });
+  expect(problems).toEqual([]);
+});
+
 test('an announcement of more than was replaced is a problem, and so is the same one twice', async () => {
   expect(await problemsAfter(database => database.query(announce(30)))).toEqual([
     'a run announced that 30 invoices.notes were replaced, and only 0 were',
