@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isDraft } from '../../sandbox/data/table.ts';
 import { run, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
@@ -134,6 +135,46 @@ test('a row that left its customer is doubted until answers no longer lag behind
         expect.stringContaining('1 row of invoices may be gone, which is not proven yet'),
       ]);
     }
+  });
+});
+
+test('a whole list that is read by days has rows of none of them, too', async () => {
+  const size = { customers: 5, invoices: 400, transactions: 0 };
+  await withInstallation({ size, variants: { drafts: 'hidden', order: 'updated-desc' } }, async ({ sandbox, env }) => {
+    const short = { env: { ...env, SOURCE_PAGE_SIZE: '20' } };
+    // Without a draft, days are all that the list needs.
+    for (const { id } of [...sandbox.rows('invoices')]) if (isDraft(id)) sandbox.remove('invoices', id);
+    expect((await run(['sync', 'invoices', 'customers'], short)).code).toBe(0);
+    const [first] = sandbox.rows('invoices');
+    if (!first) throw new Error('no invoice');
+    let { id } = sandbox.insert('invoices', first);
+    while (!isDraft(id)) ({ id } = sandbox.insert('invoices', first));
+    const query = ['sql', '--json', 'select id from invoices', '--max-age', '0', '--max-requests', '500'];
+    const { code, stdout, stderr } = await run(query, short);
+    expect([code, code === 0 ? JSON.parse(stdout).length : stderr]).toEqual([0, [...sandbox.rows('invoices')].length]);
+  });
+});
+
+test('a doubt about the rows of one customer is none about those of another in the same days', async () => {
+  await withInstallation({}, async ({ sandbox, env, sync }) => {
+    await sync('invoices', 'customers');
+    const rows = [...sandbox.rows('invoices')].slice(-80) as { id: number; date: string; customer_id: number }[];
+    const [row] = rows;
+    const other = rows.find(each => each.customer_id !== row?.customer_id)?.customer_id;
+    if (!row || other === undefined) throw new Error('too few invoices');
+    const lagging = { env: { ...env, SOURCE_LAG_SECONDS: '600' } };
+    const ask = async (customer: number, age: string) => {
+      const query = `select id from invoices where customer_id = ${customer}`;
+      const { code, stderr } = await run(['sql', '--json', query, '--max-age', age], lagging);
+      return { code, said: stderr.replaceAll(/\s+/g, ' ') };
+    };
+    expect((await ask(other, '0')).code).toBe(0);
+    sandbox.remove('invoices', row.id);
+    expect(await ask(row.customer_id, '0')).toEqual({ code: 1, said: expect.stringContaining('may be gone') });
+    expect(await ask(other, '1h')).toEqual({ code: 0, said: expect.not.stringContaining('request') });
+    const refresh = await run(['refresh', 'invoices', '--where', `customer_id=${other}`, '--json'], lagging);
+    expect([refresh.code, JSON.parse(refresh.stdout)]).toMatchObject([0, { equal: true, unsettled: 0 }]);
+    expect((await ask(other, '0')).code).toBe(0);
   });
 });
 

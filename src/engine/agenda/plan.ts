@@ -76,11 +76,15 @@ function planNow(facts: PlanFacts): Next {
   return target ? single(target) : 'done';
 }
 
-/** What was named comes first, then the windows that may hold the rows that it lacked, and at the end what confirms that these are gone. */
+/**
+ * What was named comes first, then the windows that may hold the rows that it lacked, then the newest end, and at last what confirms that the rows
+ * are gone.
+ */
 function planRefresh(facts: PlanFacts): Next {
   const { list, wish, missing, now } = facts;
   const { targets, done } = wish.state;
-  const record = targets.find(target => !isRange(target) && !done.has(sliceText(target)));
+  const open = targets.filter(target => !isRange(target) && !done.has(sliceText(target)));
+  const record = open.find(({ by }) => by !== 'newest');
   if (record) return orBlocked(list, single(record));
   const due = partition(list).filter(entry => {
     const { slice, provenAt, dueSince } = entry;
@@ -90,6 +94,9 @@ function planRefresh(facts: PlanFacts): Next {
   const best = bestDue(facts, due, []);
   if (best) return best;
   if (due.length > 0) return 'blocked';
+  // Afterwards: a row that lies in no window must not seem to have left one.
+  const [newest] = open;
+  if (newest) return orBlocked(list, single(newest));
   if (wish.state.failure) return 'done';
   const gone = missing.filter(row => stampMs(row.since) >= wish.since || isAbout(list, targets, row));
   // What is being read now may show them.

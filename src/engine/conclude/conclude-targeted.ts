@@ -1,6 +1,7 @@
 import { stampMs } from '../../clock.ts';
 import type { Transaction } from '../../warehouse/database/database.ts';
 import { readNow } from '../../warehouse/database/now.ts';
+import { noteLeftDue } from '../../warehouse/ledgers/orders.ts';
 import type { Counts } from '../../warehouse/ledgers/runs.ts';
 import { type MissingBefore, markMissing, missingAmong } from '../../warehouse/rows/missing-rows.ts';
 import { windowsOf } from '../../warehouse/rows/row-windows.ts';
@@ -82,7 +83,7 @@ async function settleLeft(
   counts: Counts,
 ): Promise<void> {
   const at = stampMs(end.startedAt);
-  if (askAgainAt !== null) await dueLater(tx, effects, slice, recent, { at, dueAt: askAgainAt });
+  if (askAgainAt !== null) await dueLater(tx, effects, { task, slice }, recent, { at, dueAt: askAgainAt });
   if (lacked.length === 0) return;
   const keys = lacked.map(({ key }) => key);
   const half = lacksHalf(lacked.length, stored);
@@ -100,7 +101,7 @@ async function settleLeft(
   const deleted = claims.filter(row => isDeleted(row, UNCOVERED, resource.strategy)).map(({ key }) => key);
   await remove(tx, effects, task, deleted, counts);
   // Whether the list shows what only this one lacked counts once answers no longer lag behind.
-  await dueLater(tx, effects, slice, keys, { at, dueAt: hidden.length > 0 ? at + resource.lagMs + 1 : at });
+  await dueLater(tx, effects, { task, slice }, keys, { at, dueAt: hidden.length > 0 ? at + resource.lagMs + 1 : at });
 }
 
 /** Those of the rows that were missing before. For one that went missing together with half of a slice, a list that lacks half counts as a reading. */
@@ -128,12 +129,13 @@ async function missingBefore(
 export async function dueLater(
   tx: Transaction,
   effects: TransactionEffects,
-  slice: Slice,
+  { task, slice }: Pick<Ended, 'task' | 'slice'>,
   keys: readonly string[],
   when: { readonly at: number; readonly dueAt: number },
   dueReason?: string,
 ): Promise<void> {
   const resource = resourceIn(effects);
+  if (task.kind === 'refresh' && task.orderId !== null) await noteLeftDue(tx, task.orderId);
   const days = resource.dates ? await daysOf(tx, resource, keys) : [];
   changeCoverage(effects, dueAfterLeaving(resource, slice, when, { keys, days }, dueReason));
 }

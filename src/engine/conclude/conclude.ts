@@ -66,7 +66,7 @@ export async function conclude(
   if (task.kind === 'refresh' && outdated.length > 0 && startedAt !== null) {
     const at = stampMs(startedAt);
     const dueReason = `rows changed in ${sliceText(step.slice)}`;
-    await dueLater(tx, effects, step.slice, outdated, { at, dueAt: at }, dueReason);
+    await dueLater(tx, effects, step, outdated, { at, dueAt: at }, dueReason);
   }
   const keys = keepPosition(effects, step, shown);
   if (!task.reportOnly && step.beside) changeCoverage(effects, { put: step.beside });

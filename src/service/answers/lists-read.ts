@@ -10,7 +10,7 @@ import { addDays, wholeTime } from '../../engine/slices/date-windows.ts';
 import { type DateSlice, type Slice, sliceText } from '../../engine/slices/slice.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
-import { refreshedAt } from '../../warehouse/ledgers/orders.ts';
+import { lastRefreshes, type Refreshed } from '../../warehouse/ledgers/orders.ts';
 import {
   type Condition,
   evaluate,
@@ -213,6 +213,8 @@ const widened = ({ by, from, to }: DateSlice): DateSlice => ({
   to: to && addDays(to, 1),
 });
 
+const NEVER_REFRESHED: Refreshed = { at: 0, isSettled: false };
+
 /** How old these slices of a list are, and what reading them again takes. */
 async function ageOf(
   database: Database,
@@ -222,14 +224,20 @@ async function ageOf(
   now: number,
 ) {
   const { kysely } = database;
-  const refreshed = await refreshedAt(kysely, { source, resource: name }, [wholeTime, ...asked].map(sliceText));
+  const refreshed = await lastRefreshes(kysely, { source, resource: name }, [wholeTime, ...asked].map(sliceText));
   // Afterwards: what a refresh left in doubt was stored before it ended.
   const resource = await openResource(kysely, { source, schema, name, job });
-  const proven = Math.max(oldestOf(partition(resource)) ?? 0, refreshed.get(sliceText(wholeTime)) ?? 0);
+  const proven = Math.max(oldestOf(partition(resource)) ?? 0, refreshed.get(sliceText(wholeTime))?.at ?? 0);
   let isInVain = false;
   for (const slice of asked)
     if (slice.by === 'one')
-      isInVain ||= await wasSoughtInVain(database, resource, slice.key, proven, refreshed.get(sliceText(slice)) ?? 0);
+      isInVain ||= await wasSoughtInVain(
+        database,
+        resource,
+        slice.key,
+        proven,
+        refreshed.get(sliceText(slice))?.at ?? 0,
+      );
   const targets = isInVain ? [wholeTime] : asked;
   // Of a list that may go on behind its end, only single rows of a range, and those of a value, are known.
   const { partition: cutBy } = resource.strategy;
@@ -242,8 +250,7 @@ async function ageOf(
   for (const target of targets) {
     const parts = await partsOf(database, resource, target);
     const proof = oldestOf(parts);
-    const again = refreshed.get(sliceText(target)) ?? 0;
-    proofs.push(proof === null || isOpen ? null : Math.max(proof, again));
+    const { at: again, isSettled } = refreshed.get(sliceText(target)) ?? NEVER_REFRESHED;
     const condition = target === wholeTime ? null : sliceCondition(target, resource.table, resource.dates?.field);
     // What a value lacked is due where it may have gone, and what an undo restored.
     const due = parts.filter(
@@ -254,7 +261,11 @@ async function ageOf(
       resource.table,
       due.map(({ slice }) => both(condition, membersOf(resource, slice))),
     );
-    unsettled += rows.filter(each => each.rows > 0).length;
+    const doubted = rows.filter(each => each.rows > 0).length;
+    // Doubts about the rows of others, such as those of another customer, leave it equal as of when it was read by itself.
+    const isOnlyAgain = target.by === 'value' && isSettled && doubted > 0;
+    proofs.push(proof === null || isOpen ? null : isOnlyAgain ? again : Math.max(proof, again));
+    if (!isOnlyAgain) unsettled += doubted;
     unsettled += await countMissing(kysely, placeOf(resource), resource.table, condition);
   }
   const keys = targets.flatMap(target => (target.by === 'one' ? target.key : []));

@@ -94,7 +94,7 @@ export async function refreshCost(
 export async function doubtsAfter(
   database: Database,
   list: Parameters<typeof openResource>[1],
-  { targets, createdAt }: Pick<Order, 'targets' | 'createdAt'>,
+  { targets, createdAt, leftDue }: Pick<Order, 'targets' | 'createdAt' | 'leftDue'>,
 ): Promise<{ readonly unsettled: number; readonly quarantined: number }> {
   const resource = await openResource(database.kysely, list);
   const place = placeOf(resource);
@@ -103,7 +103,7 @@ export async function doubtsAfter(
   const rows = missing.filter(row => Date.parse(row.since) >= createdAt || isAbout(resource, named, row));
   // What a value lacked, and no other slice yet.
   const due = partition(resource).filter(
-    ({ dueSince, provenAt }) => dueSince !== null && dueSince >= createdAt && dueSince > (provenAt ?? 0),
+    ({ dueSince, provenAt }) => leftDue && dueSince !== null && dueSince >= createdAt && dueSince > (provenAt ?? 0),
   );
   return {
     unsettled: Math.max(rows.length, due.length),

@@ -168,6 +168,7 @@ export const BOOKKEEPING_TABLES = {
     counted: 'bigint null',
     counted_at: 'timestamp with time zone null',
     targets: 'text[] default',
+    left_due: 'boolean default',
     state: 'text in waiting|running|paused|done|failed|cancelled default',
     reason: 'text null',
     deleted: 'bigint default',

@@ -29,6 +29,8 @@ export interface Order {
   readonly acceptLosses: readonly string[];
   /** What a `refresh` is to make equal, as slices: rows (`one 17`), values or days. */
   readonly targets: readonly string[];
+  /** The readings of a refresh did not show rows that are stored: the parts of the list that may hold them became due. */
+  readonly leftDue: boolean;
   /** How many rows the source counted before they were read, and when (epoch ms). */
   readonly counted: { readonly rows: number; readonly at: number } | null;
   readonly state: OrderState;
@@ -62,6 +64,7 @@ const listedColumns = (eb: ExpressionBuilder<SluiceTables, 'sluice.orders'>) =>
     'reason',
     'accept_losses as acceptLosses',
     'targets',
+    'left_due as leftDue',
     sql<
       Order['counted']
     >`case when counted is not null then jsonb_build_object('rows', counted, 'at', ${epochMs('counted_at')}) end`.as(
@@ -159,17 +162,32 @@ export function readOrders(db: Db, ids: readonly string[]): Promise<Order[]> {
   return db.selectFrom('sluice.orders').select(columns).where('id', '=', anyOf(ids)).orderBy('id').execute();
 }
 
-/** When the last refresh of each of these targets was asked for that was done (epoch ms); the rows equal the source as of then. */
-export async function refreshedAt(
+/** The last refresh of a target that was done. */
+export interface Refreshed {
+  /** When it was asked for (epoch ms); the rows equal the source as of then. */
+  readonly at: number;
+  /** It showed all that is stored of its target, and no run was undone since: what becomes due later is another matter. */
+  readonly isSettled: boolean;
+}
+
+export async function lastRefreshes(
   db: Db,
   { source, resource }: Place,
   targets: readonly string[],
-): Promise<Map<string, number>> {
-  const { rows } = await sql<{ target: string; at: number }>`
-    select target, max(${epochMs('created_at')}) as at from sluice.orders, unnest(targets) as target
+): Promise<ReadonlyMap<string, Refreshed>> {
+  const { rows } = await sql<{ target: string } & Refreshed>`
+    select distinct on (target) target, ${epochMs('created_at')} as at, not left_due and not exists (
+        select from sluice.runs r where r.source = o.source and r.resource = o.resource and r.kind = 'undo' and r.started_at >= o.created_at
+      ) as "isSettled"
+    from sluice.orders o, unnest(targets) as target
     where source = ${source} and resource = ${resource} and kind = 'refresh' and state = 'done' and target = ${anyOf(targets)}
-    group by target`.execute(db);
-  return new Map(rows.map(({ target, at }) => [target, at]));
+    order by target, created_at desc`.execute(db);
+  return new Map(rows.map(({ target, at, isSettled }) => [target, { at, isSettled }]));
+}
+
+/** The readings of an order did not show rows that are stored. */
+export async function noteLeftDue(db: Db, id: string): Promise<void> {
+  await db.updateTable('sluice.orders').set({ left_due: true }).where('id', '=', id).execute();
 }
 
 /** When the last sync of each list was asked for that read all of it (epoch ms). */

@@ -35,6 +35,10 @@ export async function refreshTargets(
     showing.push(...(found.length > 0 ? found : [wholeTime]));
   }
   const targets = new Map([...others, ...showing].map(slice => [sliceText(slice), slice]));
+  // All of a list has rows that lie in none of its days; new ones show at its newest end.
+  const newest: Slice = { by: 'newest' };
+  if (targets.has(sliceText(wholeTime)) && resource.strategy.partition === 'date')
+    targets.set(sliceText(newest), newest);
   return [...targets.values()];
 }
 
