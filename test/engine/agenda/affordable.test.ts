@@ -39,7 +39,8 @@ test('a second sync a minute after the first spends what is left and ends, and a
     expect(left).toBeLessThan(20);
     sandbox.change('invoice-edited');
     const third = await sync();
-    expect(third.waitedMs).toBe(0);
+    // Virtual time passes during real work; until a request comes free again, it would be minutes.
+    expect(third.waitedMs).toBeLessThan(MINUTE);
     expect(third.requests).toBeGreaterThan(0);
     expect(third.requests).toBeLessThanOrEqual(left);
     expect((await sync({ whole: true })).waitedMs).toBeGreaterThan(windowMs / 2);
