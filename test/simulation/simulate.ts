@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createRandom, mix } from '../../sandbox/data/random.ts';
 import { parseVariants } from '../../sandbox/parse/parse-variants.ts';
@@ -21,6 +24,7 @@ import { REGRESSIONS } from './suite/regressions.ts';
  * `--lengths`: pages and cut-off lists have lengths that nobody expects.
  * `--declarations`: the source sends custom fields; which are declared or masked, and how, changes between actions and while a process reads.
  * `--changes 300`: so many changes come before every action but the first.
+ * A seed that fails leaves what happened in a file.
  * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
  * pairs of variants. `--regressions`: the seeds that once failed.
  */
@@ -111,10 +115,15 @@ async function playSeeds(): Promise<void> {
     dated += result.dated;
     slowest = Math.max(slowest, result.ms);
     tellProgress();
-    if (values.trace) process.stdout.write(`${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`);
+    const trace = `${JSON.stringify(result.plan, null, 1)}\n${lines.join('\n')}\n`;
+    if (values.trace) process.stdout.write(trace);
     if (result.problems.length === 0) continue;
     failed.push(seed);
+    // Another play may not fail: what happens at the same time differs.
+    const file = join(tmpdir(), `simulation-${seed}-${process.pid}.trace`);
+    writeFileSync(file, trace);
     process.stdout.write(`seed ${seed}: ${replay(seed, play.given)}\n  ${JSON.stringify(result.plan.played)}\n`);
+    process.stdout.write(`  what happened: ${file}\n`);
     for (const problem of result.problems.slice(0, 12)) process.stdout.write(`  ${problem.replaceAll('\n', '\n  ')}\n`);
   }
 }
