@@ -24,9 +24,8 @@ import { REGRESSIONS } from './suite/regressions.ts';
  * `--lengths`: pages and cut-off lists have lengths that nobody expects.
  * `--declarations`: the source sends custom fields; which are declared or masked, and how, changes between actions and while a process reads.
  * `--changes 300`: so many changes come before every action but the first.
- * A seed that fails leaves what happened in a file.
  * `--only`: no point varies but those of `--variant`. `--each`: every variant by itself, one seed each. `--pairs 200`: that many random
- * pairs of variants. `--regressions`: the seeds that once failed.
+ * pairs of variants. `--regressions`: the seeds that once failed. A seed that fails leaves what happened in a file.
  */
 const { values } = parseArgs({
   options: {
