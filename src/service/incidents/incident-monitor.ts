@@ -214,7 +214,7 @@ function staleness(
   if (overdueSeconds === null) return null;
   // It stays stale until the next sync: processes with different limits would otherwise open and end the incident in turns.
   if (!isOutdated && overdueSeconds * 1000 <= freshnessLimitMs) return null;
-  const age = ageSeconds === null ? 'has never been synced' : `was last synced ${minutes(ageSeconds)} ago`;
+  const age = ageSeconds === null ? 'was not read in full yet' : `was last synced ${minutes(ageSeconds)} ago`;
   const limit = `FRESHNESS_LIMIT_MINUTES (${minutes(freshnessLimitMs / 1000)})`;
   return {
     kind: 'outdated',

@@ -47,8 +47,8 @@ export async function readStory(
     resource: name,
     key,
     state: stateOf(row !== null, missing !== null, quarantined !== null, ended.length > 0),
-    // The part of the list that holds it, and when that was last proven equal (epoch ms).
-    ...(row === null ? { slice: null, provenAt: null } : await proofOf(database, resource, key, row)),
+    // The part of the list that holds it, when that was last proven equal (epoch ms), and which undo has changed the row since.
+    ...(row === null ? { slice: null, provenAt: null, undone: null } : await proofOf(database, resource, key, row)),
     current: row === null ? null : await currentVersion(database, resource, row),
     /** Newest first. Without `history` in its job, only a deletion leaves one. */
     ended,
@@ -90,7 +90,12 @@ async function readMissing({ kysely }: Database, resource: Resource, key: string
 /** The parts of the list that may hold the row, and the oldest proof among them. */
 async function proofOf(database: Database, resource: Resource, key: string, row: StoredValues) {
   const parts = await partsOfRow(database, resource, key, row);
-  return { slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null, provenAt: oldestOf(parts) };
+  const provenAt = oldestOf(parts) ?? 0;
+  // An undo restores what the source showed before the proof, and makes the part due.
+  const isOlder = stampMs(String(row._synced_at)) > provenAt && stampMs(String(row._read_at)) < provenAt;
+  const due = parts.find(({ dueSince }) => dueSince !== null && dueSince > provenAt);
+  const undone = isOlder ? (due?.dueReason ?? null) : null;
+  return { undone, slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null, provenAt: oldestOf(parts) };
 }
 
 /** The parts of the list that may hold a stored row. */
@@ -131,7 +136,7 @@ export function whyMissing(
 
 /** One sentence about a record, and what follows from it. `now`: epoch milliseconds. */
 export function recordVerdict(story: RecordStory, now: number): { text: string; rest: string } {
-  const { resource, key, state, slice, provenAt, missing, quarantined, held, ended, current } = story;
+  const { resource, key, state, slice, provenAt, undone, missing, quarantined, held, ended, current } = story;
   const name = `${resource} ${key}`;
   const since = (at: number) => `${durationText(Math.max(now - at, 0) / 1000)} ago`;
   const proof =
@@ -147,6 +152,7 @@ export function recordVerdict(story: RecordStory, now: number): { text: string; 
           text: `${name} holds what the source has shown empty since ${since(first.since)}`,
           rest: `Kept as stored: ${held.map(({ field }) => field).join(', ')}. It ends once the source shows it again, or somebody accepts the loss. ${proof}${changed}`,
         };
+      if (undone !== null) return { text: `${name} was restored: ${undone}`, rest: `It is to be read again. ${proof}` };
       return {
         text: provenAt === null ? `${name} is stored` : `${name} equals the source as of ${since(provenAt)}`,
         rest: `${proof}${changed}`,

@@ -11,6 +11,9 @@ export const fromNow = (ms: number): RawBuilder<string> =>
 export const daysAgo = (days: number): RawBuilder<string> =>
   sql`sluice.now() - make_interval(days => ${days}::integer)`;
 
+/** A moment of an index that is not ahead of the clock: what was noted before that was put back would be the newest for as long. */
+export const notAhead = (column: string): RawBuilder<boolean> => sql`${sql.ref(column)} <= (select sluice.now())`;
+
 /** A `timestamptz` expression as epoch milliseconds. It becomes part of the statement, so it must never come from outside. */
 export const epochMs = <T extends number | null = number | null>(expression: string): RawBuilder<T> =>
   sql.raw(`(extract(epoch from ${expression}) * 1000)::float8`);

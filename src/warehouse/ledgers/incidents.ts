@@ -5,7 +5,7 @@ import { anyOf } from '../database/arrays.ts';
 import type { SluiceTables } from '../database/bookkeeping-tables.ts';
 import type { Database, Db } from '../database/database.ts';
 import { lockForTransaction } from '../database/lock-key.ts';
-import { daysAgo, fromNow, NOW } from '../database/now.ts';
+import { daysAgo, fromNow, NOW, notAhead } from '../database/now.ts';
 import { covering, notOffered } from './coverage.ts';
 
 /**
@@ -81,7 +81,7 @@ export interface LastRun {
  */
 export async function lastEndedRuns(db: Db, source: string, resources: readonly string[]): Promise<LastRun[]> {
   const endedWell = sql`from sluice.runs where source = ${source} and resource = any(cast(${resources} as text[]))
-        and kind in ('slot', 'sync') and state = 'done' and requests > 0`;
+        and ${notAhead('ended_at')} and kind in ('slot', 'sync') and state = 'done' and requests > 0`;
   const { rows } = await sql<LastRun>`
     select resource, r.kind, state, failure, reason, next,
       state = 'failed' and exists (select ${endedWell} and ended_at > r.started_at and started_at < r.ended_at) as "othersMeanwhile",
@@ -89,7 +89,7 @@ export async function lastEndedRuns(db: Db, source: string, resources: readonly 
     from unnest(cast(${resources} as text[])) as of_resource(name)
     cross join (values (array['slot', 'sync'], null), (array['backfill'], interval '1 day'), (array['verify'], interval '1 day')) as work(kinds, within)
     cross join lateral (select * from sluice.runs where source = ${source} and resource = of_resource.name
-      and kind = any(work.kinds) and (state = 'failed' or state = 'done' and requests > 0) and (within is null or ended_at > sluice.now() - within)
+      and ${notAhead('ended_at')} and kind = any(work.kinds) and (state = 'failed' or state = 'done' and requests > 0) and (within is null or ended_at > sluice.now() - within)
       order by ended_at desc, id desc limit 1) r
     order by 1, 2`.execute(db);
   return rows;
@@ -97,7 +97,7 @@ export async function lastEndedRuns(db: Db, source: string, resources: readonly 
 
 export interface ResourceFreshness {
   readonly resource: string;
-  /** Since the start of the last successful sync; null before the first. */
+  /** Since the start of the last successful sync; null before the first, and after a reset. */
   readonly ageSeconds: number | null;
   /** Since the first scheduled slot that no such sync followed; null without one, and when the source has no such list. */
   readonly overdueSeconds: number | null;
@@ -111,7 +111,8 @@ export interface ResourceFreshness {
  */
 export async function freshness(db: Db, source: string, resources: readonly string[]): Promise<ResourceFreshness[]> {
   const { rows } = await sql<ResourceFreshness>`
-    select name as resource, extract(epoch from sluice.now() - good.started_at)::float8 as "ageSeconds",
+    select name as resource, case when exists (select from sluice.coverage where source = ${source} and resource = name and ${covering})
+        then extract(epoch from sluice.now() - good.started_at)::float8 end as "ageSeconds",
       exists (select from sluice.incidents where source = ${source} and resource = name and kind = 'outdated' and ended_at is null
         and opened_at > coalesce(good.ended_at, '-infinity')) as "isOutdated",
       extract(epoch from sluice.now() - (select min(slot_at) from sluice.slots where source = ${source} and resource = name
@@ -119,7 +120,7 @@ export async function freshness(db: Db, source: string, resources: readonly stri
         and not (select ${notOffered} from sluice.coverage where source = ${source} and resource = name)))::float8 as "overdueSeconds"
     from unnest(cast(${resources} as text[])) with ordinality as of_resource(name, place)
     left join lateral (select started_at, ended_at from sluice.runs where source = ${source} and resource = name
-      and kind in ('slot', 'sync') and state = 'done' and requests > 0
+      and ${notAhead('ended_at')} and kind in ('slot', 'sync') and state = 'done' and requests > 0
       and not exists (select from sluice.coverage where source = ${source} and resource = name and ${covering}
         and proven_at is null and due_reason is distinct from ${NOT_OFFERED})
       order by ended_at desc limit 1) good on true

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { anyOf } from '../database/arrays.ts';
 import type { Db } from '../database/database.ts';
-import { daysAgo, epochMs } from '../database/now.ts';
+import { daysAgo, epochMs, notAhead } from '../database/now.ts';
 import { covering, notOffered } from '../ledgers/coverage.ts';
 import type { Run } from '../ledgers/runs.ts';
 import type { Place } from '../ledgers/sources.ts';
@@ -67,7 +67,7 @@ export async function resourceProofs(db: Db, places: readonly Place[]): Promise<
 const unnested = (places: readonly Place[]) => sql`unnest(cast(${places.map(each => each.source)} as text[]),
       cast(${places.map(each => each.resource)} as text[])) with ordinality as p(source, resource, place)`;
 
-/** A resource, and its newest tick of which everything due was read (epoch ms); null where none was. */
+/** A resource, and its newest tick of which everything due was read (epoch ms); null where none was, and where that was forgotten since. */
 export interface ServedTick {
   readonly resource: string;
   readonly at: number | null;
@@ -77,7 +77,8 @@ export interface ServedTick {
 export async function servedTicks(db: Db, places: readonly Place[]): Promise<OfSource<ServedTick>[]> {
   const { rows } = await sql<OfSource<ServedTick>>`
     select p.source, p.resource, (select ${epochMs('r.slot_at')} from sluice.runs r
-      where r.source = p.source and r.resource = p.resource and r.kind = 'slot' and r.state = 'done' and r.slot_at is not null
+      where r.source = p.source and r.resource = p.resource and r.kind = 'slot' and r.state = 'done' and ${notAhead('r.slot_at')}
+        and exists (select from sluice.coverage c where c.source = p.source and c.resource = p.resource and ${covering})
       order by r.id desc limit 1) as at
     from ${unnested(places)} order by place`.execute(db);
   return rows;
@@ -116,7 +117,7 @@ export function failedLast(db: Db, source: string, resources: readonly string[])
         .selectAll()
         .where('source', '=', source)
         .whereRef('resource', '=', 'of_resource.name')
-        .where('ended_at', 'is not', null)
+        .where(notAhead('ended_at'))
         .orderBy('ended_at', 'desc')
         .orderBy('id', 'desc')
         .limit(1)

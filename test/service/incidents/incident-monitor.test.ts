@@ -99,6 +99,9 @@ test('a rejected key, an outage and the loss limit are separate kinds of inciden
 test('data is stale when no sync has followed a tick of its schedule for longer than the limit', async () => {
   await withMonitor(async ({ database, clock, alerts, look, run }) => {
     const tick = () => recordSlot(database.kysely, 'main', 'invoices', new Date(clock.now()));
+    await database.query(
+      `insert into sluice.coverage (source, resource, slice, proven_at, rows, requests) values ('main', 'invoices', 'whole', sluice.now(), 1, 1)`,
+    );
     await run('sync', 'done');
     await clock.advance(5 * 3_600_000);
     await look();

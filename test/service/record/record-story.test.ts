@@ -4,6 +4,7 @@ import invoices from '../../../jobs/invoices.ts';
 import { openSandbox } from '../../../sandbox/sandbox.ts';
 import { stampMs } from '../../../src/clock.ts';
 import { valueText } from '../../../src/service/format.ts';
+import { undoRuns } from '../../../src/service/orders/undo.ts';
 import { changedFields, readStory, recordVerdict, whyMissing } from '../../../src/service/record/record-story.ts';
 import { databaseNow } from '../../../src/warehouse/database/now.ts';
 import { withDatabase } from '../../support/database.ts';
@@ -87,6 +88,39 @@ test('a row that the source deleted, one that is missing, one in quarantine and 
     ]);
     expect(unknown.current).toBeNull();
     await expect(readStory(database, CUSTOMERS, 'x')).rejects.toMatchObject({ kind: 'usage' });
+    await engine.close();
+    await sandbox.close();
+  });
+});
+
+test('a row that an undo restored equals nothing until it is read again, and its month is not complete', async () => {
+  await withDatabase(async database => {
+    const sandbox = await openSandbox({ size: { customers: 5, invoices: 3, transactions: 1 }, rateLimit: 0 });
+    const engine = await openEngine(database, sandbox, { resources: ['customers'] });
+    const verdict = async (id: unknown) => {
+      const story = await readStory(database, CUSTOMERS, String(id));
+      return recordVerdict(story, await databaseNow(database)).text;
+    };
+    const complete = async () =>
+      (await database.query(`select complete from sluice.complete('-infinity', 'infinity')`)).rows;
+    const [edited, other] = [...sandbox.rows('customers')].map(({ id }) => id);
+    await serveOrders(engine, 'sync');
+    sandbox.update('customers', edited as number, { phone: '1' });
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await verdict(edited)).toMatch(/equals the source as of/);
+    expect(await complete()).toEqual([{ complete: true }]);
+
+    const { rows } = await database.query<{ id: string }>('select id from sluice.runs where updated > 0');
+    const [run = ''] = rows.map(({ id }) => id);
+    const source = { name: 'main', schema: 'warehouse', jobs: new Map([['customers', customers]]) };
+    await undoRuns(database, source, [run], { dryRun: false });
+    expect(await verdict(edited)).toBe(`customers ${edited} was restored: run ${run} was undone`);
+    expect(await verdict(other)).toMatch(/equals the source as of/);
+    expect(await complete()).toEqual([{ complete: false }]);
+
+    await serveOrders(engine, 'sync', { whole: true });
+    expect(await verdict(edited)).toMatch(/equals the source as of/);
+    expect(await complete()).toEqual([{ complete: true }]);
     await engine.close();
     await sandbox.close();
   });

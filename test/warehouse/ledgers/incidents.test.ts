@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Database } from '../../../src/warehouse/database/database.ts';
 import {
   claimUntold,
+  freshness,
   lastEndedRuns,
   noteTold,
   noteTroubles,
@@ -104,6 +105,24 @@ test('the last run of its kind of work decides; stopped runs, runs without a req
     await run('sync', 'done');
     await clock.advance(24 * 3_600_000);
     expect(await last()).toMatchObject([{ kind: 'sync', state: 'done' }]);
+  });
+});
+
+test('once the clock was put back, runs that ended ahead of it decide nothing', async () => {
+  await withDatabase(async database => {
+    const clock = await createVirtualClock(database);
+    const readAll = `insert into sluice.coverage (source, resource, slice, proven_at, rows, requests) values ('main', 'invoices', 'whole', sluice.now(), 1, 1)`;
+    await database.query(readAll);
+    await ended(database, 'slot', 'done', undefined, 3);
+    await clock.putBack(3_600_000);
+    await ended(database, 'slot', 'failed', 'unavailable', 3);
+    await clock.advance(1000);
+    expect(await lastEndedRuns(database.kysely, 'main', ['invoices'])).toMatchObject([{ state: 'failed' }]);
+    expect(await freshness(database.kysely, 'main', ['invoices'])).toMatchObject([{ ageSeconds: null }]);
+    await ended(database, 'slot', 'done', undefined, 3);
+    await clock.advance(1000);
+    expect(await lastEndedRuns(database.kysely, 'main', ['invoices'])).toMatchObject([{ state: 'done' }]);
+    expect(await freshness(database.kysely, 'main', ['invoices'])).toMatchObject([{ ageSeconds: 1 }]);
   });
 });
 

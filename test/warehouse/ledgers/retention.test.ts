@@ -90,6 +90,9 @@ test('however rarely a resource is synced, its last outcome and its last success
     await database.query(`
       insert into sluice.slots (source, resource, slot_at, recorded_at)
       select 'main', resource, now() - interval '201 days', now() from unnest(array['yearly', 'failing']) resource`);
+    await database.query(`
+      insert into sluice.coverage (source, resource, slice, proven_at, rows, requests)
+      select 'main', resource, 'whole', now() - interval '200 days', 1, 1 from unnest(array['yearly', 'failing']) resource`);
     const tell = async () => ({
       last: (await lastEndedRuns(kysely, 'main', resources)).map(run => run.state),
       due: (await freshness(kysely, 'main', resources)).map(each => [
