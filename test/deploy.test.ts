@@ -1,6 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
+import { long } from './support/long.ts';
 
 const read = (file: string) => readFileSync(new URL(`../deploy/${file}`, import.meta.url), 'utf8');
 const compose = read('docker-compose.yml');
@@ -19,6 +25,31 @@ test('every image is pinned by its digest', () => {
   );
   expect(images).toHaveLength(3);
   for (const image of images) expect(image).toMatch(/^[\w./-]+:[\w.-]+@sha256:[\da-f]{64}$/);
+});
+
+/** What the image copies from the project. */
+const copied = [...read('Dockerfile').matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, files = '']) =>
+  files.split(' '),
+);
+
+test('the image is given all that it copies', () => {
+  const [first, ...kept] = read('Dockerfile.dockerignore').trim().split('\n');
+  expect(first).toBe('*');
+  const patterns = kept.map(line => new RegExp(`^${line.replace('!', '').replaceAll('.', '\\.').replace('*', '.*')}$`));
+  expect(copied.filter(file => !patterns.some(pattern => pattern.test(file)))).toEqual([]);
+});
+
+long('the program can be built from what the image copies', { timeout: 600_000 }, async () => {
+  const project = fileURLToPath(new URL('..', import.meta.url));
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-image-'));
+  try {
+    for (const file of copied) cpSync(join(project, file), join(folder, file), { recursive: true });
+    symlinkSync(join(project, 'node_modules'), join(folder, 'node_modules'));
+    await promisify(execFile)('npm', ['run', 'prepare'], { cwd: folder });
+    expect(existsSync(join(folder, 'dist/src/main.js'))).toBe(true);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 test('every container runs without capabilities, cannot gain any, and cannot write its own files', () => {
