@@ -6,6 +6,7 @@ import { sliceText } from '../../engine/slices/slice.ts';
 import { SluiceError } from '../../errors.ts';
 import { databaseNow } from '../../warehouse/database/now.ts';
 import { type Order, readOrders } from '../../warehouse/ledgers/orders.ts';
+import { showsAllWritten } from '../../warehouse/reports/replica.ts';
 import { durationText, plural, shortDuration } from '../format.ts';
 import { finishTime, paceOf } from '../orders/order-cost.ts';
 import { changeOrder, placeOrder } from '../orders/order-requests.ts';
@@ -46,7 +47,7 @@ export async function answerAge(
 ): Promise<AnswerAge> {
   const begun = await databaseNow(place.database);
   let lists = await listsRead(place, query);
-  if (freshness === null) return { lists, at: begun, requests: 0 };
+  if (freshness === null) return { lists: (await showsAllWritten(place, 0)) ? lists : null, at: begun, requests: 0 };
   if (lists === null)
     throw new SluiceError('usage', 'What this statement reads cannot be told, so neither can its age.', {
       next: 'Send one SELECT, or omit --max-age.',
@@ -61,7 +62,10 @@ export async function answerAge(
   for (let turn = 1; ; turn++) {
     const old = lists.filter(isOld);
     const [first] = old;
-    if (first === undefined) return { lists, at: await databaseNow(place.database), requests };
+    if (first === undefined) {
+      if (!(await showsAllWritten(place, freshness.waitMs))) throw lagsBehind();
+      return { lists, at: await databaseNow(place.database), requests };
+    }
     // An equal order may have been under way, which began too early. What two readings do not settle takes longer.
     const doubted = old.find(({ unsettled }) => unsettled > 0);
     if (turn > MOST_TURNS || (turn > 2 && doubted)) throw stillOld(doubted ?? first, notBefore);
@@ -78,6 +82,11 @@ export async function answerAge(
     lists = (await listsRead(place, query)) ?? [];
   }
 }
+
+const lagsBehind = (): SluiceError =>
+  new SluiceError('failed', 'The server that answers queries is a replica, and lags behind the warehouse.', {
+    next: 'Ask again, allow more time (--wait), or let READER_DATABASE_URL name the server that Sluice writes to.',
+  });
 
 /** How often a list is read again for one answer: a record may be sought among the newest rows first. */
 const MOST_TURNS = 3;
