@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { explain } from '../../errors.ts';
 import {
   type ColumnOfTable,
   listColumns,
@@ -70,7 +71,7 @@ async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html
   const questions = views.filter(({ name }) => !isPast(name));
   const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}
 ${views.length > 0 ? card('Views: a link opens one as a query', [viewTable(`Views of ${source}`, questions), past.length === 0 ? '' : html`<details><summary>${plural(past.length, 'view')} of earlier versions</summary>${viewTable(`Earlier versions of ${source}`, past)}</details>`]) : ''}
-${card('For psql and BI tools', connection(await readerAddress(parts)))}`;
+${card('For psql and BI tools', await readerAddress(parts))}`;
   return documentOf({ title: 'Data', section: '/data', ...(await nowIn(parts, served)), main });
 }
 
@@ -79,11 +80,14 @@ const sizeOf = ({ rows, isExact }: TableSize, words: (rows: number) => string): 
   rows === null ? 'many rows' : `${isExact ? '' : 'about '}${words(rows)}`;
 
 /** Without its password: a page may be seen by people who may not have it. */
-async function readerAddress(parts: ConsoleParts): Promise<string | null> {
-  const reader = await parts.openReader().catch(() => null);
-  if (reader === null) return null;
-  const { rows } = await reader.query<{ login: string }>('select current_user as login');
-  return `postgres://${encodeURIComponent(rows[0]?.login ?? '')}@${reader.place}`;
+async function readerAddress(parts: ConsoleParts): Promise<Html> {
+  try {
+    const reader = await parts.openReader();
+    const { rows } = (await reader?.query<{ login: string }>('select current_user as login')) ?? {};
+    return await connection(reader && `postgres://${encodeURIComponent(rows?.[0]?.login ?? '')}@${reader.place}`);
+  } catch (error) {
+    return html`<p class="bad">The read-only login cannot be used: ${parts.hide(explain(error))}</p>`;
+  }
 }
 
 const connection = (reader: string | null): Html =>

@@ -31,7 +31,7 @@ export interface TableSize extends TableInfo {
   readonly isExact: boolean;
 }
 
-/** The tables of a schema by name, or `only` this one. `known`: rows that are counted already. SQL: the catalog. */
+/** The tables of a schema that this login may read, by name, or `only` this one. `known`: rows that are counted already. SQL: the catalog. */
 export async function measureTables(
   db: Db,
   schema: string,
@@ -41,7 +41,8 @@ export async function measureTables(
     select c.relname as name, obj_description(c.oid, 'pg_class') as comment, nullif(c.reltuples, -1)::float8 as estimate,
       c.relkind = 'r' and pg_relation_size(c.oid) <= ${MOST_COUNTED_BYTES} as "isSmall"
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema} and c.relkind in ('r', 'p') and c.relname = coalesce(${only}::text, c.relname) order by 1`.execute(db);
+    where n.nspname = ${schema} and c.relkind in ('r', 'p') and c.relname = coalesce(${only}::text, c.relname)
+      and has_table_privilege(c.oid, 'select') order by 1`.execute(db);
   const small = rows.filter(({ name, isSmall }) => isSmall && !known.has(name)).map(({ name }) => name);
   const counts = await countTables(db, schema, small);
   const exact = new Map([...known, ...small.map((name, place) => [name, counts[place] ?? 0] as const)]);

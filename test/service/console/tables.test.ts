@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
+import { SluiceError } from '../../../src/errors.ts';
 import { withDatabase } from '../../support/database.ts';
+import { asAdmin } from '../../support/postgres.ts';
+import { withReader } from '../with-reader.ts';
 import { ask, withService } from '../with-service.ts';
 
 test('the data page counts small tables, and shows an estimate of large ones', async () => {
@@ -15,6 +18,43 @@ test('the data page counts small tables, and shows an estimate of large ones', a
       await database.query('analyze warehouse.large');
       expect([await rowOf('large'), await rowOf('small')]).toEqual(['about 1,100', '1']);
       expect((await ask(`${url}/data/main/large`)).text).toContain('50 of about 1,100');
+    });
+  });
+});
+
+test('a table that the service may not read is left out of the data page', async () => {
+  await withDatabase(async (database, { adminUrl }) => {
+    await asAdmin(adminUrl, 'create table warehouse.foreign_table (id int)');
+    await withService(database, {}, async ({ url }) => {
+      const { status, text } = await ask(`${url}/data`);
+      expect([status, text.includes('customers'), text.includes('foreign_table')]).toEqual([200, true, false]);
+      expect((await ask(`${url}/data/main/foreign_table`)).status).toBe(404);
+    });
+  });
+});
+
+test('the data page says why the login that may only read cannot be used', async () => {
+  await withDatabase(async (database, given) => {
+    const refused = new SluiceError('configuration', 'READER_DATABASE_URL: it may write (secret-7).');
+    const hide = (text: string) => text.replace('secret-7', '***');
+    const openReader = () => Promise.reject(refused);
+    await withService(database, { openReader, hide }, async ({ url }) => {
+      const { status, text } = await ask(`${url}/data`);
+      expect([status, text]).toEqual([
+        200,
+        expect.stringContaining('cannot be used: READER_DATABASE_URL: it may write (***)'),
+      ]);
+      expect(text).not.toContain('No read-only login is set');
+    });
+    await withReader(database, given, async reader => {
+      const held = await reader.pool.connect();
+      reader.pool.options.max = 1;
+      reader.pool.options.connectionTimeoutMillis = 50;
+      await withService(database, { openReader: async () => reader }, async ({ url }) => {
+        const { status, text } = await ask(`${url}/data`);
+        held.release();
+        expect([status, text]).toEqual([200, expect.stringContaining('all connections of this process were busy')]);
+      });
     });
   });
 });
