@@ -35,4 +35,6 @@ export const acceptRestore = (source: string): string => `sluice sync${sourceOpt
 
 export const resumeReceiver = (name: string): string => `sluice notify resume ${name}`;
 
+export const removeReceiver = (name: string): string => `sluice notify remove ${name}`;
+
 export const MIGRATE = 'sluice migrate';

@@ -83,6 +83,23 @@ test('a receiver is added, tried, listed, paused, moved and removed', async () =
   });
 });
 
+test('a receiver that was taken out of the file by hand is listed until it is removed', async () => {
+  await withDatabase(async (database, own) => {
+    await logChanges(database, 1, 9);
+    await inFolder(own.url, async ({ cwd, notify }) => {
+      await notify('add', 'https://crm.example.com/hook-secret', '--name', 'crm', '--from', '4');
+      writeFileSync(join(cwd, 'receivers.json'), '[]');
+      await database.query("update sluice.deliveries set paused_at = now(), reason = 'it answered HTTP 500'");
+      expect((await notify('list')).stdout).toMatch(
+        /crm .* 6 +not in receivers\.json any more; it answered HTTP 500\nTo forget crm: sluice notify remove crm\n/,
+      );
+      expect((await notify('list', '--json')).json().receivers).toMatchObject([{ name: 'crm', state: 'gone' }]);
+      expect((await notify('remove', 'crm')).code).toBe(0);
+      expect((await notify('list')).stdout).toContain('There are no receivers.');
+    });
+  });
+});
+
 test('what cannot be delivered to or is misspelt is refused, without the address', async () => {
   await withDatabase(async (database, own) => {
     await logChanges(database, 1, 9);

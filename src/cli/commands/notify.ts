@@ -4,7 +4,7 @@ import { writeReceivers } from '../../config/receivers-file.ts';
 import { SluiceError } from '../../errors.ts';
 import { isSecureUrl } from '../../loopback.ts';
 import { didYouMean } from '../../nearest-name.ts';
-import { resumeReceiver } from '../../next-steps.ts';
+import { removeReceiver as removeCommand, resumeReceiver } from '../../next-steps.ts';
 import { FORMS, isReceiverName, parsePattern, RECEIVERS_FILE, type Receiver } from '../../receivers.ts';
 import { composeTest } from '../../service/notify/compose-message.ts';
 import { send } from '../../service/notify/deliver-next.ts';
@@ -163,7 +163,8 @@ async function listReceivers(session: Session): Promise<0> {
   const database = await session.openDatabase();
   const known = await hasBookkeeping(session, database);
   const deliveries = known ? await listDeliveries(database.kysely, settings.sources) : [];
-  const receivers = hiddenReceivers(session)
+  const declared = hiddenReceivers(session);
+  const listed = declared
     .filter(
       ({ source }) => settings.sources.some(({ name }) => name === source) || !settings.sourceNames.includes(source),
     )
@@ -173,22 +174,39 @@ async function listReceivers(session: Session): Promise<0> {
       const host = new URL(url).host;
       return { name, source, host, on, where, form, allowPrivate, state: stateOf(found), unknown, ...found };
     });
+  // Taken out of the file by hand, it stays in the metrics, and an incident if it is paused.
+  const gone = deliveries
+    .filter(({ name, source }) => !declared.some(each => each.name === name && each.source === source))
+    .map(found => ({
+      ...{ host: null, on: [], where: null, form: null, allowPrivate: false, state: 'gone' as const },
+      ...{ unknown: `not in ${RECEIVERS_FILE} any more`, ...found },
+    }));
+  const receivers = [...listed, ...gone];
   terminal.show({ receivers }, () => {
     if (receivers.length === 0) return 'There are no receivers. To add one: sluice notify add https://..';
     const rows = receivers.map(({ name, host, on, behind = '', state, unknown, reason, retryAt }) => {
       const again = retryAt ? [`again at ${momentWithZone(retryAt, 'UTC')}`] : [];
       return [
         name,
-        host,
+        host ?? '',
         on.join(', '),
         behind,
-        [state, ...(unknown ? [unknown] : []), ...(reason ? [reason] : []), ...again].join('; '),
+        [
+          ...(state === 'gone' ? [] : [state]),
+          ...(unknown ? [unknown] : []),
+          ...(reason ? [reason] : []),
+          ...again,
+        ].join('; '),
       ];
     });
     const paused = receivers.find(({ state }) => state === 'paused');
     return [
       table(terminal.colors, ['receiver', 'host', 'changes', 'behind', 'state'], rows, { right: [3] }),
       ...(paused ? ['', `To go on: ${resumeReceiver(paused.name)}`] : []),
+      // The name may be that of another source's now.
+      ...gone
+        .filter(({ name }) => !declared.some(each => each.name === name))
+        .map(({ name }) => `To forget ${name}: ${removeCommand(name)}`),
     ].join('\n');
   });
   return 0;

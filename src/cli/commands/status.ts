@@ -8,6 +8,7 @@ import { estimateRemaining, paceOf, remainingText } from '../../service/orders/o
 import { conditionOf, conditionText } from '../../service/status/condition.ts';
 import { driftLine } from '../../service/status/field-drift.ts';
 import { INCIDENT_WORDS } from '../../service/status/incident-words.ts';
+import { createRowCounts } from '../../service/status/served-source.ts';
 import { type FullState, readFullState } from '../../service/status/source-state.ts';
 import { delayTable, minute, resourceTable, runTable, type StatusTable } from '../../service/status/status-tables.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -64,9 +65,10 @@ async function readState(session: Session, database: Warehouse) {
 type ReadSource = Awaited<ReturnType<typeof readSource>>;
 
 async function readSource(session: Session, database: Database, source: SourceConfig) {
-  const service = await isServiceRunning(database, source.name);
+  const isServed = await isServiceRunning(database, source.name);
   const watched = { ...watchedSource(source, session.jobs), usage: () => readUsage(database, source) };
-  return { source, service, status: await readFullState(database, watched, service) };
+  const status = await readFullState(database, watched, { isServed, countRows: createRowCounts(database) });
+  return { source, service: isServed, status };
 }
 
 /** The open orders, each with what it still needs. */

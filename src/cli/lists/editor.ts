@@ -103,7 +103,7 @@ export function createEditor(begun: Session, database: Database, { isPart }: { i
         checkMasks({ sources: [{ ...source, [rule]: names }], hashKey: session.settings.hashKey }, session.jobs);
         return {
           file: settingOf(name, rule === 'never' ? 'SOURCE_NEVER' : 'SOURCE_HASH', names.join()),
-          page: { resource },
+          page: { resource, source: name },
           ...(rule === 'never'
             ? { doing: `${what} is erased`, done: `${what} is erased, and never stored from now on.` }
             : { doing: `${what} is replaced by hashes`, done: `${what} is stored as hashes now.` }),

@@ -6,8 +6,14 @@ import { type Html, htmlDocument } from '../html-document.ts';
 import { type AttemptLimit, addressOf, isSameSecret, tooManyTokens } from './attempt-limit.ts';
 import { formFields } from './form-guard.ts';
 
-/** Holds what `sessionOf` derives from the token. */
-const SESSION_COOKIE = 'sluice';
+/**
+ * Holds what `sessionOf` derives from the token. Cookies ignore ports, so its name has the one that the browser asked: of two services on a host,
+ * each has its own. A name that depends on the token would let each guess bring its own, of which no wrong one is seen to be counted.
+ */
+const cookieName = (c: Context): string => {
+  const port = /:(\d+)$/.exec(c.req.header('host') ?? '')?.[1];
+  return port === undefined ? 'sluice' : `sluice_${port}`;
+};
 
 /** 30 days in seconds. */
 const SESSION_SECONDS = 30 * 24 * 3600;
@@ -17,15 +23,15 @@ export const sessionOf = (token: string): string =>
   createHmac('sha256', token).update('sluice session').digest('base64url');
 
 /** The session that the browser shows, right or wrong. */
-export const sessionCookie = (c: Context): string => getCookie(c, SESSION_COOKIE) ?? '';
+export const sessionCookie = (c: Context): string => getCookie(c, cookieName(c)) ?? '';
 
-export const dropSession = (c: Context): void => void deleteCookie(c, SESSION_COOKIE, { path: '/' });
+export const dropSession = (c: Context): void => void deleteCookie(c, cookieName(c), { path: '/' });
 
 /** Scripts cannot read its cookie, pages of other sites never send it, and it needs HTTPS if the browser came by it. */
 export function startSession(c: Context, token: string): void {
   const secure = c.req.header('x-forwarded-proto')?.split(',')[0]?.trim() === 'https';
   const options = { httpOnly: true, sameSite: 'Strict', path: '/', secure, maxAge: SESSION_SECONDS } as const;
-  setCookie(c, SESSION_COOKIE, sessionOf(token), options);
+  setCookie(c, cookieName(c), sessionOf(token), options);
 }
 
 /** `POST /login`, in front of `guardToken`: turns the token into a session. */

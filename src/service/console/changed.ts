@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stampMs } from '../../clock.ts';
 import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
-import { count } from '../format.ts';
 import type { Html } from '../html-document.ts';
 import type { ServedSource } from '../status/served-source.ts';
 import { type ConsoleParts, nowIn, sourceOf, withoutSecrets } from './console-parts.ts';
@@ -61,9 +60,9 @@ async function changedPage(parts: ConsoleParts, source: ServedSource, asked: str
   const lists = choice('resource', 'List', ['', ...jobs.keys()], resource ?? '', 'all');
   const filter = html`<form class="row filter" method="get">${lists}<button>Show</button></form>`;
   const follow = html`<p class="soft">The same, as it comes, for a program:</p>${commandBox('sluice changes --follow --json')}`;
-  const none = html`<p class="soft">Nothing has changed since ${resource === undefined ? 'the lists were' : 'it was'} first read.</p>`;
+  const none = html`<p class="soft">${last === 0 ? 'Nothing has changed since the lists were first read.' : `No change of ${resource ?? name} is kept (30 days).`}</p>`;
   const main = html`<p class="crumb"><a href="/data">Data</a> / ${name}</p><h1>Changes</h1>
-${card(`The newest of ${name}`, [filter, rows.length === 0 ? none : list], rows.length === 0 ? '' : `of ${count(last)}`)}
+${card(`The newest of ${name}`, [filter, rows.length === 0 ? none : list])}
 ${card('For programs', follow)}`;
   return documentOf({ title: 'Changes', section: '/data', ...now, main });
 }

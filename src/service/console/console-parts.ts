@@ -61,7 +61,10 @@ export async function readSources(parts: ConsoleParts): Promise<SourceState[]> {
 
 export async function readSource(parts: ConsoleParts, source: ServedSource): Promise<FullState> {
   try {
-    return withoutSecrets(parts, await readFullState(parts.database, source, true));
+    return withoutSecrets(
+      parts,
+      await readFullState(parts.database, source, { isServed: true, countRows: parts.rowCounts }),
+    );
   } catch (error) {
     return unreadableState(source, noteUnreadable(parts, source, error));
   }

@@ -51,10 +51,23 @@ let isStill = 'still' in document.body.dataset;
 const isBusy = () => document.hidden || document.querySelector('main').contains(document.activeElement);
 const isOpen = () => updates?.readyState === EventSource.OPEN;
 let updates = null;
+// One load at a time: news that comes meanwhile is shown by one more.
+let isLoading = false;
+let isWanted = false;
 async function refresh() {
+  isWanted = true;
+  if (isLoading) return;
+  isLoading = true;
+  while (isWanted) {
+    isWanted = false;
+    await load().catch(() => undefined);
+  }
+  isLoading = false;
+}
+async function load() {
   if (isBusy()) return;
-  const answer = await fetch(location.href).catch(() => null);
-  if (!answer?.ok || isBusy()) return;
+  const answer = await fetch(location.href);
+  if (!answer.ok || isBusy()) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
   const open = [...document.querySelectorAll('details')].map(each => each.open);
   fresh.querySelectorAll('details').forEach((each, index) => (each.open = open[index] ?? false));

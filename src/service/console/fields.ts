@@ -104,7 +104,10 @@ async function cards(parts: ConsoleParts, place: Place, chooser: Html, refused: 
         });
   const told = [
     refusalText(parts, refused?.error),
-    changeText(parts, page => 'resource' in page && page.resource === resource),
+    changeText(
+      parts,
+      page => 'resource' in page && page.resource === resource && (page.source ?? source.name) === source.name,
+    ),
   ];
   return html`${card(`Fields of ${resource} beyond the columns`, [chooser, list, ...told])}
 ${addCard(parts, place, fields, refused)}

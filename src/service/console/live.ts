@@ -22,13 +22,13 @@ export function createLiveUpdates({ database, clock, log }: { database: Database
   async function look({ signal }: AbortController): Promise<void> {
     try {
       let mark = await readStateMark(database.kysely);
-      let toldAt = clock.now();
+      let toldAt = clock.elapsed();
       for (;;) {
         await clock.sleep(LOOK_MS, signal);
         const seen = await readStateMark(database.kysely);
-        if (seen === mark && clock.now() - toldAt < REFRESH_MS) continue;
+        if (seen === mark && clock.elapsed() - toldAt < REFRESH_MS) continue;
         mark = seen;
-        toldAt = clock.now();
+        toldAt = clock.elapsed();
         for (const page of pages) void page.writeSSE({ event: 'change', data: '' });
       }
     } catch (error) {

@@ -1,12 +1,13 @@
 import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { explain } from '../../errors.ts';
 import {
   type ColumnOfTable,
-  countTables,
   listColumns,
-  listTables,
   listViews,
+  measureTables,
   newestRows,
+  type TableSize,
 } from '../../warehouse/reports/data-tables.ts';
 import { resourceProofs } from '../../warehouse/reports/state-queries.ts';
 import { count, plural } from '../format.ts';
@@ -34,11 +35,7 @@ export const dataRoutes = (parts: ConsoleParts): Hono =>
 async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html> {
   const { kysely } = parts.database;
   const { name: source, schema, jobs } = served;
-  const counted = await parts.rowCounts(served);
-  const tables = await listTables(kysely, schema);
-  const others = tables.filter(({ name }) => !counted.has(name)).map(({ name }) => name);
-  const rest = await countTables(kysely, schema, others);
-  const rowsOf = (table: string) => counted.get(table) ?? rest[others.indexOf(table)] ?? 0;
+  const tables = await measureTables(kysely, schema, { known: await parts.rowCounts(served) });
   const views = await listViews(kysely, schema);
   const proofs = await resourceProofs(
     kysely,
@@ -56,10 +53,10 @@ async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html
     caption: `Tables of ${source}`,
     head: ['table', 'rows', 'what it holds'],
     right: [1],
-    rows: tables.map(({ name, comment }) => [
-      html`<a href="/data/${path}/${encodeURIComponent(name)}">${name}</a>`,
-      count(rowsOf(name)),
-      comment ?? '',
+    rows: tables.map(each => [
+      html`<a href="/data/${path}/${encodeURIComponent(each.name)}">${each.name}</a>`,
+      sizeOf(each, count),
+      each.comment ?? '',
     ]),
   });
   const viewTable = (caption: string, shown: typeof views) =>
@@ -74,16 +71,23 @@ async function dataPage(parts: ConsoleParts, served: ServedSource): Promise<Html
   const questions = views.filter(({ name }) => !isPast(name));
   const main = html`<h1>Data</h1>${card(`Schema ${schema}`, [other, list, exceptions])}
 ${views.length > 0 ? card('Views: a link opens one as a query', [viewTable(`Views of ${source}`, questions), past.length === 0 ? '' : html`<details><summary>${plural(past.length, 'view')} of earlier versions</summary>${viewTable(`Earlier versions of ${source}`, past)}</details>`]) : ''}
-${card('For psql and BI tools', connection(await readerAddress(parts)))}`;
+${card('For psql and BI tools', await readerAddress(parts))}`;
   return documentOf({ title: 'Data', section: '/data', ...(await nowIn(parts, served)), main });
 }
 
+/** The rows of a table, as far as that is known without counting for long. */
+const sizeOf = ({ rows, isExact }: TableSize, words: (rows: number) => string): string =>
+  rows === null ? 'many rows' : `${isExact ? '' : 'about '}${words(rows)}`;
+
 /** Without its password: a page may be seen by people who may not have it. */
-async function readerAddress(parts: ConsoleParts): Promise<string | null> {
-  const reader = await parts.openReader().catch(() => null);
-  if (reader === null) return null;
-  const { rows } = await reader.query<{ login: string }>('select current_user as login');
-  return `postgres://${encodeURIComponent(rows[0]?.login ?? '')}@${reader.place}`;
+async function readerAddress(parts: ConsoleParts): Promise<Html> {
+  try {
+    const reader = await parts.openReader();
+    const { rows } = (await reader?.query<{ login: string }>('select current_user as login')) ?? {};
+    return await connection(reader && `postgres://${encodeURIComponent(rows?.[0]?.login ?? '')}@${reader.place}`);
+  } catch (error) {
+    return html`<p class="bad">The read-only login cannot be used: ${parts.hide(explain(error))}</p>`;
+  }
 }
 
 const connection = (reader: string | null): Html =>
@@ -107,10 +111,9 @@ const quoted = (name: string): string => (/^[a-z_][a-z0-9_]*$/.test(name) ? name
 async function tablePage(parts: ConsoleParts, source: ServedSource, name: string): Promise<Html | null> {
   const { kysely } = parts.database;
   const { schema, jobs } = source;
-  const info = (await listTables(kysely, schema)).find(each => each.name === name);
+  const [info] = await measureTables(kysely, schema, { known: await parts.rowCounts(source), only: name });
   if (info === undefined) return null;
   const columns = await listColumns(kysely, schema, name);
-  const rows = (await parts.rowCounts(source)).get(name) ?? (await countTables(kysely, schema, [name]))[0] ?? 0;
   const newest = await newestRows(kysely, { schema, name }, columns, MOST_ROWS);
   const shown = columns.filter(column => column.name !== '_hash');
   const recordOf = recordFinder(jobs, name, columns);
@@ -138,9 +141,10 @@ async function tablePage(parts: ConsoleParts, source: ServedSource, name: string
       `${isKey ? 'Primary key. ' : ''}${comment ?? ''}`,
     ]),
   });
-  const note = newest.length < rows ? `${count(newest.length)} of ${count(rows)}` : '';
+  const isAll = newest.length < MOST_ROWS || (info.rows !== null && info.rows <= newest.length);
+  const note = isAll ? '' : `${count(newest.length)} of ${sizeOf(info, count)}`;
   const main = html`<p class="crumb"><a href="/data">Data</a> / ${source.name} / ${name}</p>
-<div class="head"><h1>${schema}.${name}</h1><span>${plural(rows, 'row')}</span></div>${info.comment === null ? '' : html`<p>${info.comment}</p>`}
+<div class="head"><h1>${schema}.${name}</h1><span>${sizeOf(info, rows => plural(rows, 'row'))}</span></div>${info.comment === null ? '' : html`<p>${info.comment}</p>`}
 ${card('Newest rows', newest.length === 0 ? html`<p class="soft">The table is empty.</p>` : list, note)}
 ${card('Columns', meanings)}`;
   return documentOf({ title: `${schema}.${name}`, section: '/data', ...(await nowIn(parts, source)), main });

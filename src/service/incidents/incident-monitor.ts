@@ -4,7 +4,7 @@ import { groupBy } from '../../engine/group-by.ts';
 import { explain, sentence } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isLoopback } from '../../loopback.ts';
-import { resumeReceiver } from '../../next-steps.ts';
+import { removeReceiver, resumeReceiver } from '../../next-steps.ts';
 import type { Database, Db } from '../../warehouse/database/database.ts';
 import { pausedDeliveries } from '../../warehouse/ledgers/deliveries.ts';
 import {
@@ -188,7 +188,7 @@ async function findTroubles(
       kind: 'undelivered',
       resource: name,
       message: `Changes are no longer delivered to the receiver ${name}: ${sentence(reason ?? 'no reason was recorded')}`,
-      next: `Once it is in order: ${resumeReceiver(name)}`,
+      next: `Once it is in order: ${resumeReceiver(name)}, or to give it up: ${removeReceiver(name)}`,
     });
   for (const run of failed) {
     // It lasts until somebody settles it.

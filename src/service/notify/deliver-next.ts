@@ -64,7 +64,7 @@ export async function deliverNext(
       await releaseTurn(kysely, turn);
       return false;
     }
-    // Postgres is away or full: the turn ends by itself, and a message that was sent is sent again.
+    // Postgres is away, busy or full, for which no receiver is paused: the turn ends by itself, and a message that was sent is sent again.
     if (!isKind(error, ...OF_RECEIVER)) throw error;
     const reason = error.kind === 'stopped' ? 'its condition takes too long' : error.message;
     return fail(options, turn, { reason, status: null, retryAfterMs: null });
@@ -79,9 +79,7 @@ async function deliver(
   const { database, log } = options;
   const { name, source, form } = receiver;
   const found = await findNext(options, receiver, { turn, schema, signal }).catch((error: unknown) => {
-    if (isKind(error, ...OF_RECEIVER)) throw error;
-    // The login for queries cannot be used. Where the database is away for all, this cannot be recorded either.
-    throw new SluiceError('failed', error instanceof Error ? error.message : String(error), { cause: error });
+    throw error instanceof SluiceError ? error : asFailure(error);
   });
   // Changes that were no longer kept when they were read are none that nobody wants.
   const { first } = await readNumbers(database, schema);
@@ -144,12 +142,15 @@ async function readerFor({ database, openReader }: DeliveryOptions, { where }: R
   const reader = await openReader().catch((error: unknown) => {
     // Without a condition, every statement is ours.
     if (where === undefined && isKind(error, 'configuration', 'database')) return null;
-    throw error;
+    throw isKind(error, ...OF_RECEIVER) ? error : asFailure(error);
   });
   if (reader === null && where !== undefined)
     throw new SluiceError('configuration', 'its condition needs a login that may only read: sluice grant');
   return reader ?? database;
 }
+
+const asFailure = (error: unknown): SluiceError =>
+  new SluiceError('failed', error instanceof Error ? error.message : String(error), { cause: error });
 
 async function fail(
   { database, hide, log, random = Math.random }: DeliveryOptions,

@@ -1,6 +1,6 @@
 import { withAnySignal } from '../../any-signal.ts';
 import { SECOND } from '../../clock.ts';
-import { isKind } from '../../errors.ts';
+import { isKind, SluiceError } from '../../errors.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { type ColumnInfo, readQuery, type TextRow, tookTooLong } from '../../warehouse/reports/read-query.ts';
 
@@ -10,7 +10,8 @@ const MOST_BYTES = 32 * 2 ** 20;
 
 /**
  * Runs one query as the login of `reader`, within 10 seconds and 32 MB; one that resists is ended with its session after 12. Rejects with
- * kind `failed` for a wrong query, one that takes longer or returns more, and `stopped` once `signal` aborts.
+ * kind `failed` for a wrong query, one that takes longer or returns more, `database` if no connection was free for it, and `stopped` once
+ * `signal` aborts.
  */
 export async function runBounded(
   reader: Database,
@@ -21,12 +22,19 @@ export async function runBounded(
   let columns: readonly ColumnInfo[] = [];
   // Rows beyond `most` were left out.
   let isCut = false;
+  let hasConnection = false;
   // A query may lift the server's time-out, or trap it.
   const late = AbortSignal.timeout(TIMEOUT_MS + SECOND);
   await withAnySignal([signal, late], ended =>
     readQuery(
       reader,
-      { query, schema, timeoutMs: TIMEOUT_MS, signal: ended.signal, mostBytes: MOST_BYTES },
+      {
+        ...{ schema, timeoutMs: TIMEOUT_MS, signal: ended.signal, mostBytes: MOST_BYTES },
+        query: async () => {
+          hasConnection = true;
+          return query;
+        },
+      },
       async (named, batch) => {
         columns = named;
         isCut = rows.length + batch.length > most;
@@ -35,9 +43,16 @@ export async function runBounded(
       },
     ),
   ).catch((error: unknown) => {
-    throw late.aborted && !signal.aborted && isKind(error, 'stopped') ? tookTooLong(TIMEOUT_MS, error) : error;
+    if (!late.aborted || signal.aborted || !isKind(error, 'stopped')) throw error;
+    throw hasConnection ? tookTooLong(TIMEOUT_MS, error) : allBusy(reader, error);
   });
   return { columns, rows, isCut, ms: Math.round(performance.now() - begun) };
 }
 
 export type QueryResult = Awaited<ReturnType<typeof runBounded>>;
+
+const allBusy = ({ place }: Database, cause: unknown): SluiceError =>
+  new SluiceError('database', `The database at ${place}: all connections for queries were busy.`, {
+    next: 'Try again once other queries have ended.',
+    cause,
+  });

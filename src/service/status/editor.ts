@@ -8,8 +8,8 @@ export interface NewRule extends MaskedField {
 
 /** What is changed, in the words that tell of it. */
 export interface Change {
-  /** The page that tells: of a list, or of the reserve of a source. */
-  readonly page: { readonly resource: string } | { readonly reserveOf: string };
+  /** The page that tells: of a list, of all sources or of one; or of the reserve of a source. */
+  readonly page: { readonly resource: string; readonly source?: string } | { readonly reserveOf: string };
   /** `products.hours becomes a column`. */
   readonly doing: string;
   readonly done: string;

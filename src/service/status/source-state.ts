@@ -53,7 +53,7 @@ export interface SourceState {
   readonly requests: number;
 }
 
-export type ResourceState = ResourceProof & TableState;
+export type ResourceState = ResourceProof & TableState & { readonly rows: number };
 
 /** The same of one source, with what takes statements of its own for each resource and order. */
 export interface FullState extends SourceState {
@@ -169,17 +169,14 @@ export async function withProgress({ kysely }: Database, orders: readonly Order[
 export async function readFullState(
   database: Database,
   source: Asked & Pick<ServedSource, 'rules'> & { usage(): Promise<Usage | null> },
-  isServed: boolean,
+  reading: Omit<StateReading<typeof source>, 'onUnreadable'>,
 ): Promise<FullState> {
   const { kysely } = database;
   const { name, schema, scheduled } = source;
   const names = [...source.jobs.keys()];
   const tables = new Map<string, TableState>();
   for (const resource of names) tables.set(resource, await tableState(kysely, { source: name, resource, schema }));
-  const [state] = (await readStates(database, [source], {
-    isServed,
-    countRows: async () => new Map([...tables].map(([resource, { rows }]) => [resource, rows])),
-  })) as [SourceState];
+  const [state] = (await readStates(database, [source], reading)) as [SourceState];
   const usage = await source.usage();
   const failed = await failedLast(kysely, name, names);
   const readAt = await databaseNow(database);

@@ -7,7 +7,7 @@ interface TableInfo {
 }
 
 /** The tables of a schema that hold data, by name. */
-export const listTables = (db: Db, schema: string): Promise<TableInfo[]> => listRelations(db, schema, ['r', 'p']);
+const listTables = (db: Db, schema: string): Promise<TableInfo[]> => listRelations(db, schema, ['r', 'p']);
 
 /** The views of a schema, by name. */
 export const listViews = (db: Db, schema: string): Promise<TableInfo[]> => listRelations(db, schema, ['v', 'm']);
@@ -19,6 +19,37 @@ async function listRelations(db: Db, schema: string, kinds: readonly string[]): 
     join pg_namespace n on n.oid = c.relnamespace
     where n.nspname = ${schema} and c.relkind::text = any(${kinds}) order by 1`.execute(db);
   return rows;
+}
+
+/** Larger tables take a while to count. */
+const MOST_COUNTED_BYTES = 8 * 2 ** 20;
+
+export interface TableSize extends TableInfo {
+  /** Null where Postgres has estimated none yet. */
+  readonly rows: number | null;
+  /** Counted now, or `known`; otherwise Postgres' last estimate. */
+  readonly isExact: boolean;
+}
+
+/** The tables of a schema that this login may read, by name, or `only` this one. `known`: rows that are counted already. SQL: the catalog. */
+export async function measureTables(
+  db: Db,
+  schema: string,
+  { known, only = null }: { readonly known: ReadonlyMap<string, number>; readonly only?: string | null },
+): Promise<TableSize[]> {
+  const { rows } = await sql<TableInfo & { isSmall: boolean; estimate: number | null }>`
+    select c.relname as name, obj_description(c.oid, 'pg_class') as comment, nullif(c.reltuples, -1)::float8 as estimate,
+      c.relkind = 'r' and pg_relation_size(c.oid) <= ${MOST_COUNTED_BYTES} as "isSmall"
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = ${schema} and c.relkind in ('r', 'p') and c.relname = coalesce(${only}::text, c.relname)
+      and has_table_privilege(c.oid, 'select') order by 1`.execute(db);
+  const small = rows.filter(({ name, isSmall }) => isSmall && !known.has(name)).map(({ name }) => name);
+  const counts = await countTables(db, schema, small);
+  const exact = new Map([...known, ...small.map((name, place) => [name, counts[place] ?? 0] as const)]);
+  return rows.map(({ name, comment, estimate }) => ({
+    ...{ name, comment, rows: exact.get(name) ?? estimate },
+    isExact: exact.has(name),
+  }));
 }
 
 /** In the order of `tables`. SQL: tables known at run time. */

@@ -6,7 +6,7 @@ import { SluiceError } from '../../errors.ts';
 import { nearestName } from '../../nearest-name.ts';
 import type { Database } from '../database/database.ts';
 import { explainDatabaseError } from '../database/database-errors.ts';
-import { USUAL_PLANS } from '../database/pool.ts';
+import { explainPoolError, USUAL_PLANS } from '../database/pool.ts';
 import { endQuery } from './end-query.ts';
 
 export interface ColumnInfo {
@@ -61,7 +61,7 @@ export async function readQuery(
 ): Promise<void> {
   const { schema, timeoutMs, signal, mostBytes = Number.POSITIVE_INFINITY } = options;
   const client = await database.pool.connect().catch(error => {
-    throw explainDatabaseError(error, database.place);
+    throw explainPoolError(error, database.place);
   });
   let broken: Error | undefined;
   let pid: number | undefined;

@@ -6,8 +6,7 @@ import { type Answer, ask, withService } from '../with-service.ts';
 const TOKEN = 'token-5f/+&"x';
 
 /** A browser without scripts: keeps cookies, and sends the one form of the page that it shows. */
-function browser(url: string) {
-  const cookies = new Map<string, string>();
+function browser(url: string, cookies = new Map<string, string>()) {
   const request = async (
     path: string,
     options: { method?: string; headers?: Record<string, string>; body?: string },
@@ -23,7 +22,7 @@ function browser(url: string) {
     return answer;
   };
   return {
-    cookies,
+    hasSession: () => cookies.size > 0,
     open: (path: string) => request(path, {}),
     send: (page: Answer, fields: Record<string, string> = {}) => {
       const hidden = [...page.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)];
@@ -39,10 +38,12 @@ function browser(url: string) {
   };
 }
 
+const wrongSession = (url: string) => `sluice_${new URL(url).port}=wrong`;
+
 test('a browser without a session is asked for the token, and gets the page that it asked for', async () => {
   await withDatabase(async database => {
     await withService(database, { token: TOKEN }, async ({ url }) => {
-      const { cookies, open, send } = browser(url);
+      const { hasSession, open, send } = browser(url);
       const asked = await open('/sources/main?page=2');
       expect(asked.status).toBe(401);
       expect(asked.headers['www-authenticate']).toBe('Bearer realm="sluice"');
@@ -52,14 +53,14 @@ test('a browser without a session is asked for the token, and gets the page that
       expect((await ask(`${url}/console.js`)).status).toBe(401);
 
       const wrong = await send(asked, { token: '"><script>' });
-      expect([wrong.status, cookies.has('sluice')]).toEqual([401, false]);
+      expect([wrong.status, hasSession()]).toEqual([401, false]);
       expect(wrong.text).toContain('<p class="bad" role="alert" id="trouble">That is not the token.</p>');
       expect(wrong.text).not.toContain('<script>');
 
       const right = await send(wrong, { token: TOKEN });
       expect([right.status, right.headers.location]).toEqual([303, '/sources/main?page=2']);
       expect(right.headers['set-cookie']).toEqual([
-        expect.stringMatching(/^sluice=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/),
+        expect.stringMatching(/^sluice_\d+=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict$/),
       ]);
       expect((await open('/sources/main')).status).toBe(200);
       // In another browser nothing has changed.
@@ -75,7 +76,9 @@ test('a link of another site is opened once more from here, so that the strict c
       const { status, text } = await ask(`${url}/sources/main?months=invoices`, { headers });
       expect(status).toBe(401);
       expect(text).toContain('<meta http-equiv="refresh" content="0; url=/sources/main?months=invoices">');
-      expect((await ask(`${url}/`, { headers: { ...headers, cookie: 'sluice=wrong' } })).text).not.toContain('refresh');
+      expect((await ask(`${url}/`, { headers: { ...headers, cookie: wrongSession(url) } })).text).not.toContain(
+        'refresh',
+      );
     });
   });
 });
@@ -122,14 +125,14 @@ test('a login never leads to another site', async () => {
 test('logging out ends the session of this browser', async () => {
   await withDatabase(async database => {
     await withService(database, { token: TOKEN }, async ({ url }) => {
-      const { cookies, open, send } = browser(url);
+      const { hasSession, open, send } = browser(url);
       const before = await open('/login');
       expect(before.status).toBe(401);
       expect((await send(before, { token: TOKEN })).headers.location).toBe('/');
       const page = await open('/login');
       expect([page.status, page.text]).toEqual([200, expect.stringContaining('Log out')]);
       const left = await send(page);
-      expect([left.status, left.headers.location, cookies.has('sluice')]).toEqual([303, '/login', false]);
+      expect([left.status, left.headers.location, hasSession()]).toEqual([303, '/login', false]);
       expect((await open('/')).status).toBe(401);
       expect((await send(page)).status).toBe(401);
     });
@@ -138,20 +141,37 @@ test('logging out ends the session of this browser', async () => {
 
 test('a session ends with the token; its cookie is dropped, so that open pages do not use up the attempts', async () => {
   await withDatabase(async database => {
-    let session = '';
+    const cookies = new Map<string, string>();
+    let port = 0;
     await withService(database, { token: TOKEN }, async ({ url }) => {
-      const { cookies, open, send } = browser(url);
+      port = Number(new URL(url).port);
+      const { open, send } = browser(url, cookies);
       await send(await open('/'), { token: TOKEN });
-      session = cookies.get('sluice') ?? '';
     });
-    await withService(database, { token: 'another-token-1234' }, async ({ url }) => {
-      const { cookies, open, send } = browser(url);
-      cookies.set('sluice', session);
+    await withService(database, { token: 'another-token-1234', port }, async ({ url }) => {
+      const { hasSession, open, send } = browser(url, cookies);
+      expect(hasSession()).toBe(true);
       let page = await open('/');
-      expect(cookies.has('sluice')).toBe(false);
+      expect(hasSession()).toBe(false);
       for (let times = 0; times < 20; times++) page = await open('/');
       expect(page.status).toBe(401);
       expect((await send(page, { token: 'another-token-1234' })).status).toBe(303);
+    });
+  });
+});
+
+test('two services on one host do not end the sessions of each other', async () => {
+  await withDatabase(async database => {
+    await withService(database, { token: TOKEN }, async one => {
+      await withService(database, { token: 'another-token-1234' }, async other => {
+        const cookies = new Map<string, string>();
+        const [here, there] = [browser(one.url, cookies), browser(other.url, cookies)];
+        await here.send(await here.open('/'), { token: TOKEN });
+        await there.send(await there.open('/'), { token: 'another-token-1234' });
+        expect([(await here.open('/')).status, (await there.open('/')).status]).toEqual([200, 200]);
+        await there.send(await there.open('/login'));
+        expect([(await here.open('/')).status, (await there.open('/')).status]).toEqual([200, 401]);
+      });
     });
   });
 });
@@ -165,7 +185,7 @@ test('logins, headers, cookies and addresses share the limit of wrong tokens', a
       for (let times = 0; times < 7; times++) expect((await send(page, { token: `wrong-${times}` })).status).toBe(401);
       expect((await ask(`${url}/`, { headers: { authorization: 'Bearer wrong' } })).status).toBe(401);
       expect((await open('/?token=wrong')).text).toContain('That is not the token.');
-      expect((await ask(`${url}/login`, { headers: { cookie: 'sluice=wrong' } })).status).toBe(401);
+      expect((await ask(`${url}/login`, { headers: { cookie: wrongSession(url) } })).status).toBe(401);
 
       const refused = await send(page, { token: TOKEN });
       expect([refused.status, refused.headers['retry-after']]).toEqual([429, '60']);

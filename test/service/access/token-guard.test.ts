@@ -52,7 +52,7 @@ test('the token is accepted as a Bearer header, as a cookie, or once in the addr
       expect(cookie).toMatch(/HttpOnly; SameSite=Strict/);
       expect(cookie).not.toContain(encodeURIComponent(TOKEN));
       expect((await ask(`${url}/`, { headers: { cookie: cookie.split(';')[0] as string } })).status).toBe(200);
-      expect((await ask(`${url}/`, { headers: { cookie: 'sluice=x' } })).status).toBe(401);
+      expect((await ask(`${url}/`, { headers: { cookie: `sluice_${new URL(url).port}=x` } })).status).toBe(401);
     });
   });
 });
@@ -98,7 +98,7 @@ test('after ten wrong tokens within a minute, no token of that address is looked
   await withDatabase(async database => {
     await withService(database, { token: TOKEN, clock }, async ({ url }) => {
       const bearer = (token: string) => ask(`${url}/`, { headers: { authorization: `Bearer ${token}` } });
-      const cookie = (text: string) => ask(`${url}/`, { headers: { cookie: `sluice=${text}` } });
+      const cookie = (text: string) => ask(`${url}/`, { headers: { cookie: `sluice_${new URL(url).port}=${text}` } });
       // A request without a token is no attempt.
       for (let times = 0; times < 20; times++) expect((await ask(`${url}/`)).status).toBe(401);
       for (let times = 0; times < 4; times++) expect((await bearer(`wrong-${times}`)).status).toBe(401);

@@ -19,7 +19,12 @@ test('the newest changes are listed with what changed, of all lists or of one', 
       const all = await page('/changed/main');
       expect(all).toContain(`href="/record/invoices/${id}"`);
       expect(all).toMatch(/notes: .* -&gt; &lt;script&gt;; status: .* -&gt; Void/);
-      expect(await page('/changed/main?resource=customers')).toContain('Nothing has changed since it was first read.');
+      expect(all).toContain('The newest of main');
+      expect(all).not.toMatch(/of 1\b/);
+      expect(await page('/changed/main?resource=customers')).toContain('No change of customers is kept (30 days).');
+      await database.query('delete from warehouse.change_log');
+      await database.query('update sluice.change_numbers set first = last + 1');
+      expect(await page('/changed/main')).toContain('No change of main is kept (30 days).');
       expect(await page('/data')).toContain('href="/changed/main"');
       expect((await fetch(`${url}/changed/nobody`)).status).toBe(404);
     });

@@ -3,6 +3,7 @@ import { noteTroubles } from '../../../src/warehouse/ledgers/incidents.ts';
 import { createOrder, setOrderState } from '../../../src/warehouse/ledgers/orders.ts';
 import { readStateMark } from '../../../src/warehouse/reports/state-queries.ts';
 import { withDatabase } from '../../support/database.ts';
+import { autoClock } from '../../support/manual-clock.ts';
 import { withService } from '../with-service.ts';
 
 test('the mark moves with every run, order and incident that begins, ends or waits, and with nothing else', async () => {
@@ -55,6 +56,18 @@ test('an open page is told of changes, all that are open by one look, and none i
     }
   });
 });
+
+test('open pages are told again although the clock of the machine is put back', async () => {
+  await withDatabase(async database => {
+    const clock = autoClock();
+    await withService(database, { clock: { ...clock, now: () => -clock.now() } }, async ({ url }) => {
+      const page = ((await fetch(`${url}/live`)).body as ReadableStream<Uint8Array>).getReader();
+      let text = '';
+      while (!text.includes('event: change')) text += new TextDecoder().decode((await page.read()).value);
+      await page.cancel();
+    });
+  });
+}, 20_000);
 
 test('at most a hundred pages are told; the next is refused', async () => {
   await withDatabase(async database => {

@@ -264,7 +264,7 @@ test('a receiver that is paused is an incident until it is resumed, apart from t
     await look();
     const [first, ...others] = alerts.map(({ text }) => text);
     expect(first).toBe(
-      'Sluice: changes are not delivered (main, crm)\nChanges are no longer delivered to the receiver crm: it answered HTTP 500.\nOnce it is in order: sluice notify resume crm',
+      'Sluice: changes are not delivered (main, crm)\nChanges are no longer delivered to the receiver crm: it answered HTTP 500.\nOnce it is in order: sluice notify resume crm, or to give it up: sluice notify remove crm',
     );
     expect(others.map(text => text.split('\n')[0])).toEqual([
       'Sluice: changes are not delivered (main, team)',

@@ -349,6 +349,27 @@ test('a login for queries that cannot be used is a failure of the receivers that
   });
 });
 
+test('a login for queries whose connections are all busy is no failure of a receiver', async () => {
+  await withDatabase(async (database, own) => {
+    const clock = await createVirtualClock(database);
+    await logChanges(database, 1, 3);
+    const reader = await own.open('reader');
+    reader.pool.options.connectionTimeoutMillis = 50;
+    const options = optionsOf(database, { openReader: async () => reader });
+    await withReceiver(accept, async ({ url, got }) => {
+      const held = await reader.pool.connect();
+      const receiver = receiverAt(url, { where: 'true' });
+      await expect(deliverAll(options, receiver)).rejects.toMatchObject({ kind: 'database' });
+      expect(await progressOf(database)).toMatchObject({ next: 1, attempts: 0, reason: null, paused: false });
+      held.release();
+      await clock.advance(61_000);
+      await deliverAll(options, receiver);
+      expect(got.flatMap(numbersIn)).toEqual([1, 2, 3]);
+    });
+    await reader.close();
+  });
+});
+
 test.concurrent.each([
   ['is no SQL', 'status ==', 'Postgres refused the query'],
   ['lifts the read-only transaction', "set_config('transaction_read_only', 'off', true) is null", 'read-write mode'],

@@ -107,3 +107,16 @@ test('a query whose session or connection ends is a database error; COPY is wron
   });
   await proxy.close();
 });
+
+test('a query that finds all connections busy says so', async () => {
+  await withDatabase(async database => {
+    const held = await database.pool.connect();
+    database.pool.options.connectionTimeoutMillis = 50;
+    const { signal } = new AbortController();
+    const read = readQuery(database, { query: ROWS, schema: 'warehouse', timeoutMs: 0, signal }, async () => true);
+    const error: unknown = await read.catch((error: unknown) => error);
+    held.release();
+    const message = expect.stringContaining('all connections of this process were busy') as string;
+    expect(error).toMatchObject({ kind: 'database', message });
+  });
+});
