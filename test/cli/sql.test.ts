@@ -109,6 +109,20 @@ test('sql writes one object a line, one column a line, and files that are comple
   });
 });
 
+test('sql writes no object in which one column hides another', async () => {
+  await withInstallation({}, async ({ sluice }) => {
+    // More rows than are read at once.
+    const query = 'select g as id, g + 1 as id from generate_series(1, 1000) g';
+    for (const format of ['json', 'ndjson']) {
+      const { code, stdout, stderr } = await sluice('sql', '--format', format, query);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('Two columns of the query are called id.\nGive one of them another name: ');
+    }
+    expect((await sluice('sql', '--json', query)).json().error).toMatchObject({ kind: 'usage' });
+    expect((await sluice('sql', '--format', 'csv', query)).code).toBe(0);
+  });
+});
+
 test('an interrupted sql fails and reports an incomplete result; one that waits for its query ends at once', async () => {
   await withInstallation({}, async ({ env }) => {
     const asking = begin(['sql', '--format', 'csv', 'select generate_series(1, 1000000000)'], { env });

@@ -9,7 +9,7 @@ import { plural } from '../../service/format.ts';
 import { csv, csvSafe } from '../../service/query/csv.ts';
 import type { Ask, ColumnInfo } from '../../warehouse/reports/read-query.ts';
 import { openParquetFile, type ParquetColumn, parquetColumns } from '../output/parquet-file.ts';
-import { ndjson } from '../output/query-formats.ts';
+import { ndjson, refuseDuplicates } from '../output/query-formats.ts';
 import { openTextFile, type RowFile, writeRows } from '../output/result-file.ts';
 import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
 import { type Cli, newCommand, openQueryLogin, pathFrom, type Session } from '../session/session.ts';
@@ -101,12 +101,8 @@ function queryOf(what: string): string {
 const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 function checkNames(columns: readonly ColumnInfo[], partitioning: Partitioning | null): void {
+  refuseDuplicates(columns);
   const names = columns.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined)
-    throw new SluiceError('usage', `Two columns of the query are called ${twice}.`, {
-      next: `Give one of them another name: select .. as other_${twice.replaceAll(/\W+/g, '_')}`,
-    });
   if (partitioning && !names.includes(partitioning.column))
     throw new SluiceError('usage', `There is no column ${partitioning.column} to partition by.`, {
       next: `Columns: ${names.join(', ')}.`,
