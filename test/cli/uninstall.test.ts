@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { run, useBuild, withInstallation } from './run-command.ts';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { KEY, run, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -60,5 +63,21 @@ test('uninstall refuses while another program of Sluice is connected', async () 
     ]);
     await other.close();
     expect((await database.query('select count(*)::int as rows from sluice.sources')).rows).toEqual([{ rows: 0 }]);
+  });
+});
+
+test('uninstall names the sources file that is used, and what removes it in a form that a shell takes', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "sluice-it's-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  mkdirSync(join(cwd, 'my settings'));
+  const file = join(cwd, 'my settings', 'ours.json');
+  const main = { name: 'main', url: 'https://books.example.com', api_key_from: 'SOURCE_MAIN_KEY' };
+  writeFileSync(file, JSON.stringify([main]));
+  writeFileSync(join(cwd, 'ours.json'), 'of another program');
+  await withInstallation({}, async ({ env: { DATABASE_URL = '' } }) => {
+    const env = { DATABASE_URL, SOURCE_MAIN_KEY: KEY, SOURCES_FILE: 'my settings/ours.json' };
+    expect((await run(['uninstall', '--dry-run', '--json'], { env, cwd })).json().files).toEqual([file]);
+    const { stdout } = await run(['uninstall', '--yes'], { env, cwd });
+    expect(stdout).toContain(`the settings: rm -r '${file.replace("'", "'\\''")}'`);
   });
 });

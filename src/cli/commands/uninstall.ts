@@ -6,6 +6,7 @@ import { embeddedStatus, removeEmbedded } from '../../embedded-postgres/embedded
 import { groupBy } from '../../engine/group-by.ts';
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
+import { shellWord } from '../../next-steps.ts';
 import { RECEIVERS_FILE } from '../../receivers.ts';
 import { count, listed, plural } from '../../service/format.ts';
 import {
@@ -149,5 +150,5 @@ const nextOf = ({ files }: Found, dryRun: boolean): string[] => [
   '',
   dryRun
     ? 'Nothing was changed. To remove it: sluice uninstall'
-    : `The program itself: npm uninstall sluice${files.length > 0 ? `; the settings: rm -r ${files.join(' ')}` : ''}`,
+    : `The program itself: npm uninstall sluice${files.length > 0 ? `; the settings: rm -r ${files.map(shellWord).join(' ')}` : ''}`,
 ];
