@@ -13,7 +13,13 @@ for (const name of ['SIGINT', 'SIGTERM'] as const)
   process.on(name, () => {
     if (!program.stop()) process.exit(1);
   });
-const fail = async (error: unknown) => process.exit(await program.fail(error));
+let hasFailed = false;
+const fail = async (error: unknown) => {
+  // What fails while a failure is reported would fail again.
+  if (hasFailed) process.exit(1);
+  hasFailed = true;
+  process.exit(await program.fail(error));
+};
 process.on('unhandledRejection', fail);
 process.on('uncaughtException', fail);
 

@@ -100,7 +100,10 @@ export function openProgram(shell: Shell, home: URL): Program {
 
   async function end(code: number): Promise<number> {
     await terminal.flush();
-    return code;
+    if (terminal.lost === null) return code;
+    report(terminal.lost);
+    await terminal.flush();
+    return code || 1;
   }
 
   // Commander ends with an error after --help and --version, too.

@@ -74,7 +74,7 @@ export function createConfig(
   own: {
     /** The entries of the sources file, or the one source that the environment describes. */
     readonly sources: readonly SourceConfig[];
-    /** The name of the sources file; null without one. */
+    /** The path of the sources file; null without one. */
     readonly sourcesFile: string | null;
     /** Values that must appear in no output. */
     readonly secrets: readonly string[];

@@ -66,7 +66,7 @@ export function readConfig(options: {
   const sources = file ? described : [createSource(data, single)];
   return createConfig(data, {
     sources,
-    sourcesFile: file?.name ?? null,
+    sourcesFile: file?.path ?? null,
     warnings: [...findPublicKeys(variables), ...findRetired(texts)],
     secrets: [...new Set([...findSecrets(texts), ...sources.flatMap(source => source.settings?.apiKey ?? [])])],
     shown: [

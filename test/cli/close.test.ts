@@ -6,7 +6,7 @@ import { createRandom } from '../../sandbox/data/random.ts';
 import { checkSealFile } from '../../src/cli/output/seal-file.ts';
 import { isKind } from '../../src/errors.ts';
 import { everything } from '../support/long.ts';
-import { withInstallation } from './run-command.ts';
+import { run, withInstallation } from './run-command.ts';
 
 test('a closed month keeps its rows, and every later change to it is told until it is closed again', async () => {
   await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
@@ -93,6 +93,15 @@ test('a closed month keeps its rows, and every later change to it is told until 
     expect(again.json().digest).not.toBe(digest);
     rmSync(folder, { recursive: true });
   });
+});
+
+test('--digest without --check is refused, and closes nothing', async () => {
+  // No database answers there.
+  const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
+  for (const month of [[], ['2025-03']]) {
+    const { code, json } = await run(['close', ...month, '--digest', 'f'.repeat(64), '--json'], { env });
+    expect([code, json().error]).toMatchObject([2, { kind: 'usage', message: expect.stringContaining('--check') }]);
+  }
 });
 
 const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);

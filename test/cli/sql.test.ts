@@ -1,6 +1,19 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  createReadStream,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { begin, hasTerminals, run, until, useBuild, withInstallation } from './run-command.ts';
 
@@ -106,6 +119,46 @@ test('sql writes one object a line, one column a line, and files that are comple
     expect(readFileSync(join(cwd, 'a.csv'), 'utf8')).toBe('one\r\n1\r\n');
     expect((await run(['sql', '--out', '/nowhere/a.csv', 'select 1'], { env, cwd })).code).toBe(2);
     expect((await sluice('sql', '--expanded', '--format', 'csv', 'select 1')).code).toBe(2);
+  });
+});
+
+test('sql writes no object in which one column hides another', async () => {
+  await withInstallation({}, async ({ sluice }) => {
+    // More rows than are read at once.
+    const query = 'select g as id, g + 1 as id from generate_series(1, 1000) g';
+    for (const format of ['json', 'ndjson']) {
+      const { code, stdout, stderr } = await sluice('sql', '--format', format, query);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('Two columns of the query are called id.\nGive one of them another name: ');
+    }
+    expect((await sluice('sql', '--json', query)).json().error).toMatchObject({ kind: 'usage' });
+    expect((await sluice('sql', '--format', 'csv', query)).code).toBe(0);
+  });
+});
+
+test.runIf(process.platform !== 'win32')('--out writes to pipes and devices, and keeps links', async () => {
+  await withInstallation({}, async ({ env }) => {
+    const cwd = mkdtempSync(join(tmpdir(), 'sluice-out-'));
+    onTestFinished(() => rmSync(cwd, { recursive: true }));
+    const write = (out: string) => run(['sql', '--format', 'csv', '--out', out, 'select 1 as one'], { env, cwd });
+    writeFileSync(join(cwd, 'target.csv'), 'old', { mode: 0o640 });
+    symlinkSync('target.csv', join(cwd, 'link.csv'));
+    expect((await write('link.csv')).code).toBe(0);
+    expect(lstatSync(join(cwd, 'link.csv')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(cwd, 'target.csv'), 'utf8')).toBe('one\r\n1\r\n');
+    expect(statSync(join(cwd, 'target.csv')).mode & 0o777).toBe(0o640);
+
+    const pipe = join(cwd, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const reading = createReadStream(pipe);
+    const [written, read] = await Promise.all([write('pipe'), text(reading)]);
+    expect([written.code, read, lstatSync(pipe).isFIFO()]).toEqual([0, 'one\r\n1\r\n', true]);
+
+    symlinkSync('/dev/null', join(cwd, 'nothing'));
+    expect((await write('nothing')).code).toBe(0);
+    expect(lstatSync(join(cwd, 'nothing')).isSymbolicLink()).toBe(true);
+    expect(readdirSync(cwd).sort()).toEqual(['link.csv', 'nothing', 'pipe', 'target.csv']);
+    expect((await write('.')).stderr).toContain('cannot be written (EISDIR)');
   });
 });
 

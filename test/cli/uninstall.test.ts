@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { run, useBuild, withInstallation } from './run-command.ts';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { begin, hasTerminals, KEY, run, until, useBuild, withInstallation } from './run-command.ts';
 
 useBuild();
 
@@ -60,5 +63,67 @@ test('uninstall refuses while another program of Sluice is connected', async () 
     ]);
     await other.close();
     expect((await database.query('select count(*)::int as rows from sluice.sources')).rows).toEqual([{ rows: 0 }]);
+  });
+});
+
+test('uninstall leaves tables of others alone, whatever they and their schema are called', async () => {
+  await withInstallation({}, async ({ database, env }) => {
+    const schemas = async () => (await database.query(SCHEMAS)).rows.map(({ nspname }) => nspname);
+    await database.query('drop schema warehouse cascade');
+    expect((await run(['sync', 'users'], { env: { ...env, WAREHOUSE_SCHEMA: 'books' } })).code).toBe(0);
+    await database.query('create schema warehouse');
+    await database.query('create table warehouse.customers as select 17 as id');
+    await database.query('create view public.theirs as select * from warehouse.customers');
+    await database.query('drop table books.quotes, books.quote_items cascade');
+    await database.query('create table books.quotes as select 1 as id');
+    await database.query('create table books.quote_items as select 1 as line');
+
+    const removed = await run(['uninstall', '--yes', '--json'], { env });
+    expect(removed.json()).toMatchObject({ schemas: ['books'], schemasLeft: ['books'], views: expect.any(Array) });
+    const { rows } = await database.query(
+      `select relnamespace::regnamespace || '.' || relname as name from pg_class
+      where relkind in ('r', 'v') and relnamespace::regnamespace::text in ('books', 'warehouse', 'public') order by 1`,
+    );
+    expect(rows.map(({ name }) => name)).toEqual([
+      'books.quote_items',
+      'books.quotes',
+      'public.theirs',
+      'warehouse.customers',
+    ]);
+
+    const inPublic = { ...env, WAREHOUSE_SCHEMA: 'public' };
+    await database.query('drop view public.theirs');
+    expect((await run(['migrate'], { env: inPublic })).code).toBe(0);
+    const again = await run(['uninstall', '--yes'], { env: inPublic });
+    expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('Schema public stays')]);
+    expect(await schemas()).toEqual(['books', 'public', 'warehouse']);
+  });
+});
+
+test.runIf(hasTerminals)('uninstall asks with the schemas and what they hold', async () => {
+  await withInstallation({}, async ({ env, sync, database }) => {
+    await sync('users');
+    const asking = begin(['uninstall'], { env, terminal: true, open: true });
+    await until(() => asking.stdout().includes('(yes/no)'));
+    asking.child.stdin?.write('no\n');
+    const { stdout } = await asking.ended;
+    expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(/\(schema warehouse: \d+ tables, \d+ rows\), with all history/);
+    expect((await database.query('select from warehouse.users')).rows).not.toEqual([]);
+  });
+});
+
+test('uninstall names the sources file that is used, and what removes it in a form that a shell takes', async () => {
+  const cwd = mkdtempSync(join(tmpdir(), "sluice-it's-"));
+  onTestFinished(() => rmSync(cwd, { recursive: true }));
+  mkdirSync(join(cwd, 'my settings'));
+  const file = join(cwd, 'my settings', 'ours.json');
+  const main = { name: 'main', url: 'https://books.example.com', api_key_from: 'SOURCE_MAIN_KEY' };
+  writeFileSync(file, JSON.stringify([main]));
+  writeFileSync(join(cwd, 'ours.json'), 'of another program');
+  await withInstallation({}, async ({ env: { DATABASE_URL = '' } }) => {
+    const env = { DATABASE_URL, SOURCE_MAIN_KEY: KEY, SOURCES_FILE: 'my settings/ours.json' };
+    expect((await run(['uninstall', '--dry-run', '--json'], { env, cwd })).json().files).toEqual([file]);
+    const { stdout } = await run(['uninstall', '--yes'], { env, cwd });
+    expect(stdout).toContain(`the settings: rm -r '${file.replace("'", "'\\''")}'`);
   });
 });

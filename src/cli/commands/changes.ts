@@ -66,7 +66,7 @@ async function showChanges(session: Session, resource: string | undefined, optio
   }
   for (let next = Math.max(last + 1, from ?? 0); ; ) {
     await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-    if (signal.aborted) return 0;
+    if (signal.aborted || terminal.closed) return 0;
     // Numbers follow the order of commits, so all up to the last can be seen.
     const now = await readNumbers(database, schema);
     const { last: to } = now;

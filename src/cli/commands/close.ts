@@ -47,11 +47,15 @@ export function command(cli: Cli): Command {
 
 async function close(session: Session, month: string | undefined, options: Options): Promise<ExitCode> {
   if (options.check !== undefined) return check(session, options.check, month, options);
+  if (options.digest !== undefined)
+    throw new SluiceError('usage', '--digest is of a file, and none was given with --check.', {
+      next: 'Example: sluice close --check march.jsonl --digest <sha256>. Nothing was closed.',
+    });
   const { terminal, settings, jobs } = session;
   const { name, schema, timeZone } = settings.single;
   const database = await openMigrated(session);
   if (month === undefined) {
-    if (options.again || options.export !== undefined || options.digest !== undefined)
+    if (options.again || options.export !== undefined)
       throw new SluiceError('usage', 'No month was given.', { next: 'Example: sluice close 2025-03' });
     return list(session, database);
   }

@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import { SECOND } from '../../clock.ts';
@@ -9,7 +9,7 @@ import { plural } from '../../service/format.ts';
 import { csv, csvSafe } from '../../service/query/csv.ts';
 import type { Ask, ColumnInfo } from '../../warehouse/reports/read-query.ts';
 import { openParquetFile, type ParquetColumn, parquetColumns } from '../output/parquet-file.ts';
-import { ndjson } from '../output/query-formats.ts';
+import { ndjson, refuseDuplicates } from '../output/query-formats.ts';
 import { openTextFile, type RowFile, writeRows } from '../output/result-file.ts';
 import { type FreshOptions, freshen, noteAge, withFreshOptions } from '../run/fresh-answer.ts';
 import { type Cli, newCommand, openQueryLogin, pathFrom, type Session } from '../session/session.ts';
@@ -101,12 +101,8 @@ function queryOf(what: string): string {
 const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 function checkNames(columns: readonly ColumnInfo[], partitioning: Partitioning | null): void {
+  refuseDuplicates(columns);
   const names = columns.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined)
-    throw new SluiceError('usage', `Two columns of the query are called ${twice}.`, {
-      next: `Give one of them another name: select .. as other_${twice.replaceAll(/\W+/g, '_')}`,
-    });
   if (partitioning && !names.includes(partitioning.column))
     throw new SluiceError('usage', `There is no column ${partitioning.column} to partition by.`, {
       next: `Columns: ${names.join(', ')}.`,
@@ -139,27 +135,32 @@ const partitioned = (query: string, selected: string, { column, unit }: Partitio
   return `select to_char(${name}, '${UNITS[unit]}'), ${selected} from (${query}\n) q order by date_trunc('${unit}', ${name}), ${name}`;
 };
 
-/** Opens the file of each partition below the folder, `date_month=2026-01/data.csv`: rows have to come in the order of partitions. */
+/**
+ * Writes the file of each partition, `date_month=2026-01/data.csv`: rows have to come in the order of partitions. All appear in the folder
+ * once the last is complete, because readers take what lies there for the whole table.
+ */
 function openPartitions(
   folder: string,
   { column, unit }: Partitioning,
   open: (path: string) => Promise<RowFile>,
   extension: string,
 ): RowFile & { readonly files: number } {
-  let files = 0;
+  // Within it: the folder may be a mount, which cannot be replaced.
+  const unfinished = join(folder, `.part-${process.pid}`);
+  const names: string[] = [];
   let current: { readonly partition: string; readonly file: RowFile } | null = null;
   const next = async (partition: string): Promise<RowFile> => {
     await current?.file.complete();
-    const place = join(folder, `${column}_${unit}=${partition}`);
-    await mkdir(place, { recursive: true });
-    const file = await open(join(place, `data.${extension}`));
+    const name = `${column}_${unit}=${partition}`;
+    await mkdir(join(unfinished, name), { recursive: true });
+    const file = await open(join(unfinished, name, `data.${extension}`));
     current = { partition, file };
-    files++;
+    names.push(name);
     return file;
   };
   return {
     get files() {
-      return files;
+      return names.length;
     },
     async write(columns, rows) {
       for (const [partition, part] of groupBy(rows, row => row[0] ?? WITHOUT)) {
@@ -170,8 +171,14 @@ function openPartitions(
         );
       }
     },
-    complete: async () => current?.file.complete(),
-    close: async () => current?.file.close(),
+    async complete() {
+      await current?.file.complete();
+      for (const name of names) await rename(join(unfinished, name), join(folder, name));
+    },
+    async close() {
+      await current?.file.close();
+      await rm(unfinished, { recursive: true, force: true });
+    },
   };
 }
 

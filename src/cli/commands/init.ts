@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { parseEnv } from 'node:util';
 import { isCancel, password, text } from '@clack/prompts';
@@ -30,7 +30,7 @@ async function init(session: Session, options: Options): Promise<0> {
   const { terminal, shell, settings: current } = session;
   if (current.sourcesFile !== null)
     terminal.note(
-      `${current.sourcesFile} describes the sources and takes precedence: while it exists, SOURCE_URL in .env has no effect. To add a source to it: docs/several-sources.md`,
+      `${basename(current.sourcesFile)} describes the sources and takes precedence: while it exists, SOURCE_URL in .env has no effect. To add a source to it: docs/several-sources.md`,
     );
   const file = join(shell.cwd, '.env');
   const before = existsSync(file) ? readFileSync(file, 'utf8') : '';

@@ -48,7 +48,7 @@ async function status(session: Session, { watch = false }: { watch?: boolean }):
     if (!watch) return 0;
     terminal.note('\nAgain every five seconds; Ctrl-C ends it.');
     await clock.sleep(WATCH_MS, signal).catch(() => undefined);
-    if (signal.aborted) return 0;
+    if (signal.aborted || terminal.closed) return 0;
   }
 }
 

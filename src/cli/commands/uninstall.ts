@@ -6,6 +6,7 @@ import { embeddedStatus, removeEmbedded } from '../../embedded-postgres/embedded
 import { groupBy } from '../../engine/group-by.ts';
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
+import { shellWord } from '../../next-steps.ts';
 import { RECEIVERS_FILE } from '../../receivers.ts';
 import { count, listed, plural } from '../../service/format.ts';
 import {
@@ -57,7 +58,8 @@ async function uninstall(session: Session, { dryRun = false, yes = false }: Opti
   const found = await find(session, database, server?.home ?? null);
   if (!dryRun) {
     await refuseOthers(database, found);
-    const question = `Remove the copy in ${found.folder ?? found.database}, with all history and bookkeeping?`;
+    const data = dataOf(found).map(([where, holds]) => `${where}: ${holds}`);
+    const question = `Remove the copy in ${found.folder ?? found.database} (${data.join('; ')}), with all history and bookkeeping?`;
     if (!yes) await confirm(session, { name: 'uninstall', question, command: 'sluice uninstall --yes' });
   }
   const schemasLeft = dryRun ? [] : await remove(database, found, dataDir);
@@ -68,7 +70,7 @@ async function uninstall(session: Session, { dryRun = false, yes = false }: Opti
 }
 
 async function find({ settings, jobs, shell }: Session, database: Warehouse, folder: string | null): Promise<Found> {
-  const declared = declareTables(jobs).flatMap(({ name, children }) => [name, ...children.map(child => child.name)]);
+  const declared = declareTables(jobs).flatMap(({ children }) => children.map(({ name }) => name));
   const kept = await findKept(
     database.kysely,
     settings.sources.map(({ schema }) => schema),
@@ -101,12 +103,21 @@ async function remove(database: Warehouse, found: Found, dataDir: string): Promi
   return [];
 }
 
+/** Of each schema with data, what it is called and what it holds. */
+function dataOf({ schemas, tables }: Found): [where: string, holds: string][] {
+  if (schemas.length === 0) return [['no schema', '0 tables, 0 rows']];
+  return schemas.map(schema => {
+    const own = tables.filter(table => table.schema === schema);
+    const rows = own.reduce((sum, table) => sum + table.rows, 0);
+    return [`schema ${schema}`, `${plural(own.length, 'table')}, ${plural(rows, 'row')}`];
+  });
+}
+
 function whatIs({ terminal }: Session, found: Found, dryRun: boolean): string[] {
-  const { tables, views, schemas, bytes, folder, databases, database } = found;
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+  const { views, bytes, folder, databases, database } = found;
   const size = (of: number) => `${count(Math.ceil(of / 2 ** 20))} MB`;
   const lines = [
-    ['data', `schema ${schemas.join(', ')}`, `${plural(tables.length, 'table')}, ${plural(rows, 'row')}`],
+    ...dataOf(found).map(row => ['data', ...row]),
     ...[...groupBy(views, ({ schema }) => schema)].map(([schema, of]) => [
       'views that read it',
       `schema ${schema}`,
@@ -125,7 +136,7 @@ function whatStays(found: Found, schemasLeft: readonly string[]): string[] {
   const foreign = views.filter(({ schema }) => !schemas.includes(schema));
   const notes = [
     ...(foreign.length > 0 ? [`Views in other schemas go with the tables that they read: ${named(foreign)}.`] : []),
-    ...schemasLeft.map(schema => `Schema ${schema} stays: it also holds objects that are not part of Sluice.`),
+    ...schemasLeft.map(schema => `Schema ${schema} stays: it is not only part of Sluice.`),
     ...(folder === null ? staysOnServer(found) : []),
     ...webhooks.map(url => `The source still sends to ${url}: end that in its administration.`),
     ...(files.length > 0 ? [`Settings and their keys stay: ${files.join(', ')}.`] : []),
@@ -149,5 +160,5 @@ const nextOf = ({ files }: Found, dryRun: boolean): string[] => [
   '',
   dryRun
     ? 'Nothing was changed. To remove it: sluice uninstall'
-    : `The program itself: npm uninstall sluice${files.length > 0 ? `; the settings: rm -r ${files.join(' ')}` : ''}`,
+    : `The program itself: npm uninstall sluice${files.length > 0 ? `; the settings: rm -r ${files.map(shellWord).join(' ')}` : ''}`,
 ];

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import { SluiceError } from '../../errors.ts';
 import { isoText, plural } from '../../service/format.ts';
 import type { Format } from '../../service/query/csv.ts';
 import { visibleLines, visibleText } from '../../visible-text.ts';
@@ -8,6 +9,22 @@ import type { Colors, Terminal } from '../session/terminal.ts';
 import { GAP } from './table.ts';
 
 const JSON_TYPES: ReadonlySet<number> = new Set([OIDS.JSON, OIDS.JSONB]);
+
+/** Kind `usage` for two columns of one name: whoever reads objects would lose one of them. */
+export function refuseDuplicates(columns: readonly ColumnInfo[]): void {
+  const names = columns.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice === undefined) return;
+  throw new SluiceError('usage', `Two columns of the query are called ${twice}.`, {
+    next: `Give one of them another name: select .. as other_${twice.replaceAll(/\W+/g, '_')}`,
+  });
+}
+
+/** The rows as JSON objects, one text each. */
+function objectsOf(columns: readonly ColumnInfo[], rows: readonly TextRow[]): string[] {
+  refuseDuplicates(columns);
+  return rows.map(row => objectOf(columns, row));
+}
 
 /** A row as a JSON object. Numbers keep every digit that Postgres has. */
 function objectOf(columns: readonly ColumnInfo[], row: TextRow): string {
@@ -26,7 +43,10 @@ function jsonValue(text: string | null, oid: number): string {
 
 /** One object on each line: a line end between the tokens of a `json` value becomes a space. */
 export const ndjson = (): Format => ({
-  write: (columns, rows) => rows.map(row => `${objectOf(columns, row).replaceAll(/[\r\n]+/g, ' ')}\n`).join(''),
+  write: (columns, rows) =>
+    objectsOf(columns, rows)
+      .map(object => `${object.replaceAll(/[\r\n]+/g, ' ')}\n`)
+      .join(''),
   end: () => '',
 });
 
@@ -34,7 +54,7 @@ export function json(): Format {
   let begun = false;
   return {
     write(columns, rows) {
-      const objects = rows.map(row => objectOf(columns, row));
+      const objects = objectsOf(columns, rows);
       const start = begun ? (objects.length > 0 ? ',\n' : '') : '[\n';
       begun = true;
       return start + objects.join(',\n');

@@ -1,4 +1,4 @@
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { codeOf, SluiceError } from '../../errors.ts';
 import type { Format } from '../../service/query/csv.ts';
 import type { Database } from '../../warehouse/database/database.ts';
@@ -65,9 +65,14 @@ export async function withResultFile<T>(
   }
 }
 
-/** A file that appears under its name only once it is complete. Kind `usage` where it cannot be created. */
+/**
+ * A file that appears under its name only once it is complete; a device or a pipe is written as it is. A link stays, and what it leads to is
+ * replaced. Kind `usage` where it cannot be created.
+ */
 export async function openResultFile(path: string) {
-  const part = `${path}.part-${process.pid}`;
+  const place = await realpath(path).catch(() => path);
+  const replaced = await stat(place).catch(() => null);
+  const part = replaced === null || replaced.isFile() ? `${place}.part-${process.pid}` : null;
   const refuse = (cause: unknown): never => {
     throw new SluiceError('usage', `${path} cannot be written (${codeOf(cause)}).`, {
       cause,
@@ -75,11 +80,11 @@ export async function openResultFile(path: string) {
     });
   };
   const create = async () => {
+    if (part === null) return open(place, 'w');
     await rm(part, { force: true });
     // Never through a link: the folder may be shared, and the name can be guessed.
     const created = await open(part, 'wx', OWN);
-    const replaced = await stat(path).catch(() => null);
-    if (replaced?.isFile()) await created.chmod(replaced.mode & 0o777);
+    if (replaced) await created.chmod(replaced.mode & 0o777);
     return created;
   };
   const file = await create().catch(refuse);
@@ -88,14 +93,14 @@ export async function openResultFile(path: string) {
     write: (text: string | Uint8Array): Promise<void> => file.appendFile(text).catch(refuse),
     async complete(): Promise<void> {
       await file.close();
-      await rename(part, path).catch(refuse);
+      if (part !== null) await rename(part, place).catch(refuse);
       isComplete = true;
     },
     /** Removes what was written, unless it is complete. */
     async close(): Promise<void> {
       if (isComplete) return;
       await file.close().catch(() => undefined);
-      await rm(part, { force: true });
+      if (part !== null) await rm(part, { force: true });
     },
   };
 }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto';
 import pc from 'picocolors';
+import { codeOf, SluiceError } from '../../errors.ts';
 import { hideSecrets } from '../../log.ts';
 import { isoTimes } from '../../service/format.ts';
 import { visibleJson, visibleLines } from '../../visible-text.ts';
@@ -30,14 +31,20 @@ export function createTerminal(
   let hidden = hideSecrets([]);
   let known: string[] = [];
   let closed = false;
+  let lost: SluiceError | null = null;
   let begun = false;
-  for (const stream of [stdout, stderr]) {
+  const close = (cause: NodeJS.ErrnoException) => {
     // EPIPE: the reader has gone, as `head` does. That is not a failure.
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-      if (stream === stdout) closed = true;
-    });
-  }
+    if (!closed && cause.code !== 'EPIPE')
+      lost = new SluiceError('failed', `The result cannot be written to standard output (${codeOf(cause)}).`, {
+        cause,
+        next: 'Send it where there is room and it can be written, and run the command again.',
+      });
+    closed = true;
+  };
+  stdout.on('error', close);
+  // There is nowhere left to say so.
+  stderr.on('error', () => undefined);
   const { NO_COLOR, FORCE_COLOR, TERM } = env;
   // As Node does: FORCE_COLOR=0 and NO_COLOR mean no colours, on a terminal as in a pipe.
   const forced = FORCE_COLOR ? !/^(0|false)$/.test(FORCE_COLOR) : null;
@@ -57,6 +64,7 @@ export function createTerminal(
     noteColors: markedColors(colorful(stderr)),
     /** Prints the result: the document with `--json`, otherwise the text. */
     show(document: unknown, text: () => string): void {
+      if (closed) return;
       stdout.write(`${options.json ? visibleJson(JSON.stringify(document, isoTimes, 2)) : toScreen(text())}\n`);
     },
     /**
@@ -68,6 +76,14 @@ export function createTerminal(
       if (closed) return false;
       await new Promise<void>(resolve => stdout.write(text.replaceAll(MARK, CODE), () => resolve()));
       return !closed;
+    },
+    /** stdout takes no more: its reader is gone, or writing failed. */
+    get closed(): boolean {
+      return closed;
+    },
+    /** Kind `failed` if part of the result could not be written; known after `flush`. */
+    get lost(): SluiceError | null {
+      return lost;
     },
     /** Part of the result has been written. */
     get begun(): boolean {
@@ -81,10 +97,17 @@ export function createTerminal(
       hidden = hideSecrets(known);
     },
     hidden: (text: string) => hidden(text),
-    /** Resolves when everything written has been handed to the operating system. */
+    /** Resolves when everything written has been handed to the operating system, or cannot be. */
     async flush(): Promise<void> {
       for (const stream of [stdout, stderr])
-        await new Promise<void>(resolve => (stream.destroyed ? resolve() : stream.write('', () => resolve())));
+        await new Promise<void>(resolve => {
+          if (stream.destroyed) resolve();
+          else
+            stream.write('', error => {
+              if (error && stream === stdout) close(error);
+              resolve();
+            });
+        });
     },
   };
 }

@@ -9,7 +9,7 @@ interface Relation {
 
 /** What Sluice keeps in a database, and what others have there that depends on it. */
 export interface Kept {
-  /** Of the warehouses: those given, and those that the bookkeeping knows. */
+  /** Of the warehouses: those that the bookkeeping knows, and those given in which Sluice wrote. */
   readonly schemas: readonly string[];
   /** The tables of the warehouses; those of the bookkeeping are all that its schema holds. */
   readonly tables: readonly (Relation & { readonly rows: number })[];
@@ -28,16 +28,29 @@ export interface Kept {
 
 const BOOKKEEPING = 'sluice';
 
-/** A table of a warehouse: one that a job declares, or one of a job that there is no more. */
-const isOurs = (schemas: readonly string[], declared: readonly string[]) => sql<boolean>`
-  c.relkind::text in ('r', 'p') and (n.nspname = ${BOOKKEEPING} or n.nspname = any(${schemas}) and (
-    c.relname = any(${[...declared, 'row_history', 'change_log']})
-    or (select count(*) from pg_attribute a where a.attrelid = c.oid and a.attname in ('_read_at', '_synced_at')) = 2))`;
+const HISTORY = ['resource', 'key', 'row', 'valid_to'];
+const LOG = ['number', 'resource', 'key', 'seen_at'];
 
-/** `declared`: names of the tables that jobs declare, of which each schema may hold some. SQL: the catalog, and tables that may be absent. */
+/** The relation `c` has these columns. */
+const has = (names: readonly string[]) => sql`(select count(*) from pg_attribute a
+  where a.attrelid = c.oid and not a.attisdropped and a.attname = any(${names})) = ${names.length}`;
+
+/** What every schema of a warehouse holds. */
+const isLog = sql`(c.relname = 'row_history' and ${has(HISTORY)} or c.relname = 'change_log' and ${has(LOG)})`;
+
+/** A table of a warehouse, also one of a job that there is no more. Others may have tables of the same name, which lack our columns. */
+const isOurs = (schemas: readonly string[], children: readonly string[]) => sql<boolean>`
+  c.relkind::text in ('r', 'p') and (n.nspname = ${BOOKKEEPING} or n.nspname = any(${schemas}) and (
+    ${has(['_read_at', '_synced_at'])} or c.relname = any(${children}) and ${has(['line', '_extra'])} or ${isLog}))`;
+
+/** `declared`: names of the child tables that jobs declare, of which each schema may hold some. SQL: the catalog, and tables that may be absent. */
 export async function findKept(db: Db, given: readonly string[], declared: readonly string[]): Promise<Kept> {
   const known = await columnOf(db, 'sources', 'schema');
-  const schemas = [...new Set([...given, ...known])].sort();
+  // Settings may name a schema that only others use.
+  const { rows: written } = await sql<{ schema: string }>`
+    select distinct n.nspname as schema from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = any(${given}) and ${isLog}`.execute(db);
+  const schemas = [...new Set([...known, ...written.map(({ schema }) => schema)])].sort();
   const webhooks = await columnOf(db, 'webhooks', 'url');
   // Those of lists whose file was deleted.
   const children = await columnOf(db, 'declared_fields', 'child_table');
@@ -110,8 +123,8 @@ export async function connectedPrograms(db: Db, own: string, to: 'database' | 's
 }
 
 /**
- * Removes what Sluice keeps, with the views that read it, in one transaction. A schema that then still holds something of others stays; returns
- * these.
+ * Removes what Sluice keeps, with the views that read it, in one transaction. A schema that then still holds something of others stays, and
+ * "public" always; returns these.
  */
 export function removeKept(database: Database, { schemas, tables: kept }: Kept): Promise<string[]> {
   return database.transaction(async tx => {
@@ -121,8 +134,8 @@ export function removeKept(database: Database, { schemas, tables: kept }: Kept):
     if (tables.length > 0) await sql`drop table ${sql.join(tables)} cascade`.execute(tx);
     await sql`drop schema if exists ${sql.id(BOOKKEEPING)} cascade`.execute(tx);
     const { rows: used } = await sql<{ schema: string }>`
-      select n.nspname as schema from pg_namespace n where n.nspname = any(${schemas}) and exists (
-        select from pg_depend d where d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid and d.deptype = 'n')`.execute(
+      select n.nspname as schema from pg_namespace n where n.nspname = any(${schemas}) and (n.nspname = 'public' or exists (
+        select from pg_depend d where d.refclassid = 'pg_namespace'::regclass and d.refobjid = n.oid and d.deptype = 'n'))`.execute(
       tx,
     );
     const left = used.map(({ schema }) => schema);

@@ -91,9 +91,14 @@ export async function readQuery(
     cursor = client.query(new RowCursor(query));
     for (let more = true; more; ) {
       const { columns, batch } = await nextBatch(cursor);
-      more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
+      try {
+        more = (await onRows(columns, batch)) && batch.length === BATCH && !signal.aborted;
+      } catch (error) {
+        await cursor.close();
+        throw error;
+      }
     }
-    // Before anything is thrown: a rollback waits forever for an open cursor.
+    // Before anything is thrown, as above: a rollback waits forever for an open cursor.
     await cursor.close();
     signal.throwIfAborted();
     if (cursor.isCopy) throw refuseCopy();

@@ -147,6 +147,30 @@ test('csv and ndjson are what sluice sql writes; partitions hold the rows of the
   });
 }, 60_000);
 
+test('a partitioned export that fails leaves no partition that would be taken for the whole', async () => {
+  await withInstallation({}, async ({ sluice, database }) => {
+    const out = join(temporaryFolder(), 'parts');
+    await database.query('create table public.parts (at timestamp, x int)');
+    await database.query(
+      `insert into public.parts select timestamp '2026-01-01', 1 from generate_series(1, 200) union all
+      select timestamp '2026-02-01', 1 from generate_series(1, 400) union all select timestamp '2026-03-01', 0`,
+    );
+    await database.query("create index on public.parts (date_trunc('month', at), at)");
+    // A plan by the index divides row by row, so that it fails after the first batch was written.
+    await database.query(
+      "do $$ begin execute format('alter database %I set enable_sort = off', current_database()); end $$",
+    );
+    const write = (query: string) =>
+      sluice('export', query, '--partition-by', 'at', '--format', 'csv', '--out', out, '--json');
+    const failed = await write('select at, 1 / x as y from parts');
+    expect([failed.code, failed.json().error.message]).toEqual([1, expect.stringContaining('division by zero')]);
+    expect(readdirSync(out, { recursive: true })).toEqual([]);
+    const complete = await write('select at, x from parts');
+    expect([complete.code, complete.json().files]).toEqual([0, 3]);
+    expect(readdirSync(out).sort()).toEqual(['at_month=2026-01', 'at_month=2026-02', 'at_month=2026-03']);
+  });
+});
+
 long('what cannot be exported says why, and leaves no file', async () => {
   await withInstallation({}, async ({ sluice }) => {
     const folder = temporaryFolder();
