@@ -34,6 +34,10 @@ export interface Connecting {
 /** In milliseconds, as Postgres takes them; a parameter of the same name in DATABASE_URL wins. */
 const TIMEOUTS = { statement_timeout: 5 * MINUTE, idle_in_transaction_session_timeout: 2 * MINUTE };
 
+/** How values are written, whatever the server, the database, the login or the address set. How dates are read stays: that is for people. */
+const FORMATS =
+  "set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 1; set bytea_output = 'hex'";
+
 export function connecting(url: string, applicationName: string): Connecting {
   const given = new URL(url).searchParams;
   const own = Object.entries(TIMEOUTS).filter(([name]) => !given.has(name));
@@ -48,9 +52,12 @@ export function connecting(url: string, applicationName: string): Connecting {
     },
     // Not as parameters of the connection, which PgBouncer refuses: "unsupported startup parameter: statement_timeout". Compiling a
     // statement costs 50 to 300 ms and saves nothing on ours, which touch few rows.
-    opening: ["set time zone 'UTC'", 'set jit = off', ...own.map(([name, value]) => `set ${name} = ${value}`)].join(
-      '; ',
-    ),
+    opening: [
+      "set time zone 'UTC'",
+      FORMATS,
+      'set jit = off',
+      ...own.map(([name, value]) => `set ${name} = ${value}`),
+    ].join('; '),
   };
 }
 
