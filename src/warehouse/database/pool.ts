@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { MINUTE, SECOND } from '../../clock.ts';
-import { SluiceError } from '../../errors.ts';
+import { explain, SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isLoopback } from '../../loopback.ts';
 import { explainDatabaseError } from './database-errors.ts';
@@ -38,8 +38,10 @@ const TIMEOUTS = { statement_timeout: 5 * MINUTE, idle_in_transaction_session_ti
 const FORMATS =
   "set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 1; set bytea_output = 'hex'";
 
+/** Kind `configuration` for an address that the driver does not take. */
 export function connecting(url: string, applicationName: string): Connecting {
   const given = new URL(url).searchParams;
+  refuseUnusable(url, given);
   const own = Object.entries(TIMEOUTS).filter(([name]) => !given.has(name));
   return {
     config: {
@@ -59,6 +61,21 @@ export function connecting(url: string, applicationName: string): Connecting {
       ...own.map(([name, value]) => `set ${name} = ${value}`),
     ].join('; '),
   };
+}
+
+/** Asks the driver, which reads the files that an address names. */
+function refuseUnusable(url: string, given: URLSearchParams): void {
+  try {
+    new pg.Client({ connectionString: url });
+  } catch (cause) {
+    const { path, code } = cause as NodeJS.ErrnoException;
+    const names = ['sslrootcert', 'sslcert', 'sslkey'].filter(each => path !== undefined && given.get(each) === path);
+    const found = names.length > 0 ? `${names[0]} is ${path}, which cannot be read (${code})` : explain(cause);
+    throw new SluiceError('configuration', `The address of the database cannot be used: ${found}.`, {
+      next: 'Correct the parameter in DATABASE_URL or READER_DATABASE_URL.',
+      cause,
+    });
+  }
 }
 
 /**
