@@ -6,7 +6,8 @@ import type { Terminal } from './cli/session/terminal.ts';
 import { systemClock } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { readConfig } from './config/read-config.ts';
-import { embeddedStatus, openEmbedded } from './embedded-postgres/embedded-server.ts';
+import { embeddedStatus, isEmbedded, openEmbedded } from './embedded-postgres/embedded-server.ts';
+import { SluiceError } from './errors.ts';
 import { createLog } from './log.ts';
 import { openDatabase } from './warehouse/database/database.ts';
 
@@ -52,6 +53,13 @@ export function openSession(given: {
     return { url, readerUrl };
   }
 
+  /** The only address of a machine where people only read; null elsewhere. That of the embedded server's reader comes with its owner's. */
+  async function findOnlyReader(): Promise<string | null> {
+    const { databaseUrl, readerUrl, dataDir } = config;
+    if (databaseUrl !== null || readerUrl === null) return null;
+    return (await isEmbedded(dataDir, readerUrl)) ? null : readerUrl;
+  }
+
   async function connect(
     addresses: Pick<Warehouse, 'url' | 'readerUrl'>,
     { name: applicationName = `sluice ${name}`, most: max }: { name?: string; most?: number },
@@ -89,7 +97,16 @@ export function openSession(given: {
     },
     async openDatabase(options = {}) {
       for (const line of addresses.splice(0)) say('info', line);
-      return connect(await findAddresses(options.embedded ?? config.databaseUrl === null), options);
+      const only = options.embedded === undefined ? await findOnlyReader() : null;
+      if (only === null) return connect(await findAddresses(options.embedded ?? config.databaseUrl === null), options);
+      if (options.reads) return connect({ url: only, readerUrl: only }, options);
+      throw new SluiceError(
+        'configuration',
+        'DATABASE_URL is not set, and the login of READER_DATABASE_URL may only read, which does not suffice here.',
+        {
+          next: 'Set DATABASE_URL to the address of the owner, or remove READER_DATABASE_URL to use an embedded Postgres.',
+        },
+      );
     },
     async openReader(options = {}) {
       // A machine where people only read has no more than this address.

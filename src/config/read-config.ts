@@ -116,7 +116,7 @@ const SHARED_PREFIXES = new Set(['DATABASE_', 'LOG_']);
 /** The first words of our settings: a variable that begins with one of them is meant for Sluice. */
 const PREFIXES = [...new Set(SETTING_NAMES.map(name => name.slice(0, name.indexOf('_') + 1)))]
   .filter(prefix => !SHARED_PREFIXES.has(prefix))
-  .concat('WEIGHT_');
+  .concat('WEIGHT_', 'REWRITE_');
 
 /** Kubernetes and Docker describe other services to a container, under the name of the service, which may be `sluice`. */
 const OF_A_SERVICE = /_(SERVICE_(HOST|PORT)(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?|ENV_\w+)$/;

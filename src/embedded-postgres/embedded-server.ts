@@ -119,6 +119,15 @@ export async function embeddedStatus(dataDir: string): Promise<EmbeddedStatus> {
   });
 }
 
+/** Whether an address is one of the embedded server of this folder, whose passwords no other has; its port may have changed since. */
+export async function isEmbedded(dataDir: string, url: string): Promise<boolean> {
+  return explainFileErrors(dataDir, async base => {
+    const home = await findHome(base);
+    const own = home && (await readAddresses(home, 0));
+    return own ? [own.url, own.readerUrl].some(each => new URL(each).password === new URL(url).password) : false;
+  });
+}
+
 /** The addresses of the running server after a successful connection, undefined if none runs. Waits while it starts or stops. */
 async function attach(home: string, log: Log): Promise<Addresses | undefined> {
   const deadline = Date.now() + START_TIMEOUT_MS;

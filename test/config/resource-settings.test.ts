@@ -50,3 +50,9 @@ test('a wrong target or bound is refused with the expected form', () => {
     /^A setting is wrong: FRESHNESS_TARGET_INVOICES is not a setting; expected one of .*FRESHNESS_TARGET_MINUTES_<NAME>/,
   );
 });
+
+test('a setting that begins like a limit of rewrites and is none is refused', () => {
+  expect(problems({ REWRITE_LIMITS_INVOICES: 'notes:100' })).toMatch(
+    /REWRITE_LIMITS_INVOICES is not a setting; expected one of REWRITE_LIMIT_<NAME>/,
+  );
+});

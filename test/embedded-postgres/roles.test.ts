@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { embeddedStatus, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
+import { embeddedStatus, isEmbedded, openEmbedded, stopEmbedded } from '../../src/embedded-postgres/embedded-server.ts';
 import { createLog } from '../../src/log.ts';
 import { openDatabase } from '../../src/warehouse/database/database.ts';
 import { migrate } from '../../src/warehouse/database/migrate.ts';
@@ -40,6 +40,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await stopEmbedded(dataDir);
   await rm(dataDir, { recursive: true, force: true });
+});
+
+test('an address of the server is recognised on whatever port, and no other is', async () => {
+  const moved = Object.assign(new URL(readerUrl), { port: '1' }).href;
+  const another = Object.assign(new URL(readerUrl), { password: 'another' }).href;
+  const addresses = [readerUrl, url, moved, another, 'postgres://sluice_reader@127.0.0.1/sluice'];
+  expect(await Promise.all(addresses.map(each => isEmbedded(dataDir, each)))).toEqual([true, true, true, false, false]);
+  expect(await isEmbedded(join(dataDir, 'absent'), readerUrl)).toBe(false);
 });
 
 const ROLES = `

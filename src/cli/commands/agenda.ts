@@ -22,7 +22,7 @@ export function command(cli: Cli): Command {
 
 async function showAgenda(session: Session): Promise<0> {
   const { terminal, settings } = session;
-  if (!settings.databaseUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
+  if (!settings.databaseUrl && !settings.readerUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
     terminal.show({ database: null }, () => 'There is no warehouse yet. Create one: sluice sync');
     return 0;
   }

@@ -18,7 +18,7 @@ import { databaseNow } from '../../warehouse/database/now.ts';
 import { readTraits } from '../../warehouse/ledgers/traits.ts';
 import { changesQuery, readNumbers } from '../../warehouse/reports/changes.ts';
 import { freshen } from '../run/fresh-answer.ts';
-import { openMigrated } from '../run/pending-migrations.ts';
+import { openMigrated, openToRead } from '../run/pending-migrations.ts';
 import { type Cli, listOf, newCommand, openQueryLogin, type Session } from '../session/session.ts';
 import { hoursOf, orderBackfill } from './backfill.ts';
 
@@ -34,7 +34,7 @@ export function command(cli: Cli): Command {
 async function mcp(session: Session, { allowOrders = false }: { allowOrders?: boolean }): Promise<0> {
   // Throws if there are several sources: --source must name one.
   void session.settings.single;
-  const database = await openMigrated(session);
+  const database = await (allowOrders ? openMigrated(session) : openToRead(session, { migrates: true }));
   const reader = await openQueryLogin(session);
   const server = new McpServer({ name: 'sluice', version: VERSION }, { instructions: INSTRUCTIONS });
   registerTools(server, session, { database, reader, allowOrders });
@@ -93,7 +93,7 @@ function registerTools(
     server.registerTool(name, { title, description, inputSchema, annotations }, async given => {
       try {
         const result = await work(given as z.output<z.ZodObject<Shape>>);
-        return { content: [{ type: 'text', text: JSON.stringify(result, isoTimes) }] };
+        return { content: [{ type: 'text', text: JSON.stringify(isoTimes(result)) }] };
       } catch (error) {
         return { content: [{ type: 'text', text: session.terminal.hidden(explain(error)) }], isError: true };
       }

@@ -33,7 +33,7 @@ async function status(session: Session, { watch = false }: { watch?: boolean }):
   const { terminal, settings, clock, signal } = session;
   if (watch && (terminal.json || terminal.width === null))
     throw new SluiceError('usage', '--watch needs a terminal.', { next: 'For programs: sluice status --json' });
-  if (!settings.databaseUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
+  if (!settings.databaseUrl && !settings.readerUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
     terminal.show(
       { database: null },
       () => 'There is no warehouse yet. Create one: sluice sync (or try the demo: sluice demo).',

@@ -54,7 +54,7 @@ export async function freshen(
 ): Promise<AnswerAge | null> {
   const freshness = freshnessOf(options);
   try {
-    const database = await (freshness ? openMigrated(session) : session.openDatabase());
+    const database = await (freshness ? openMigrated(session) : session.openDatabase({ reads: true }));
     return await answerAge(placeOf(session, database, reader), query, freshness);
   } catch (error) {
     if (freshness || session.signal.aborted) throw error;

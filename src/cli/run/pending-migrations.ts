@@ -23,12 +23,18 @@ export async function openMigrated(session: Session): Promise<Warehouse> {
   return database;
 }
 
-/** Opens the warehouse as its owner and leaves it as it is. Kind `usage` where there is none, `configuration` where its tables are not up to date. */
-export async function openToRead(session: Session): Promise<Warehouse> {
-  const database = await session.openDatabase();
-  if (!(await hasBookkeeping(session, database)))
+/**
+ * Opens the warehouse, as the login that may only read where no other is set, and leaves it as it is, unless the owner `migrates` it. Kind `usage` where
+ * there is none, `configuration` where its tables are not up to date.
+ */
+export async function openToRead(session: Session, { migrates = false } = {}): Promise<Warehouse> {
+  const database = await session.openDatabase({ reads: true });
+  const isReader = session.settings.databaseUrl === null && database.url === database.readerUrl;
+  if (migrates && !isReader) await applyMigrations(session, database);
+  else if (!(await hasBookkeeping(session, database)))
     throw new SluiceError('usage', 'There is no warehouse yet.', { next: 'Create one: sluice sync' });
-  await refusePending(session, database);
+  // What the sources' tables should be, only the owner's settings say.
+  else if (!isReader) await refusePending(session, database);
   return database;
 }
 

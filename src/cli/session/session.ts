@@ -58,8 +58,11 @@ export interface Session {
     texts: { SOURCE_URL: string; SOURCE_API_KEY: string } & Readonly<Record<string, string>>,
     alone?: 'alone',
   ): OpenSource;
-  /** Opens the warehouse as its owner; starts the embedded server if DATABASE_URL is not set. */
-  openDatabase(options?: { name?: string; embedded?: boolean }): Promise<Warehouse>;
+  /**
+   * Opens the warehouse as its owner; starts the embedded server if DATABASE_URL is not set. Where READER_DATABASE_URL is all that is set:
+   * as that login with `reads`, kind `configuration` without.
+   */
+  openDatabase(options?: { name?: string; embedded?: boolean; reads?: true }): Promise<Warehouse>;
   /** Opens it as the login that may only read; as the owner where there is none, and `readerUrl` is null. Default: at most 10 connections. */
   openReader(options?: { most?: number }): Promise<Warehouse>;
   readonly migrations: Pick<MigrationOptions, 'sluiceFolder' | 'warehouseFolder'>;

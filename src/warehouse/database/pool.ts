@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { MINUTE, SECOND } from '../../clock.ts';
-import { SluiceError } from '../../errors.ts';
+import { explain, SluiceError } from '../../errors.ts';
 import type { Log } from '../../log.ts';
 import { isLoopback } from '../../loopback.ts';
 import { explainDatabaseError } from './database-errors.ts';
@@ -34,8 +34,14 @@ export interface Connecting {
 /** In milliseconds, as Postgres takes them; a parameter of the same name in DATABASE_URL wins. */
 const TIMEOUTS = { statement_timeout: 5 * MINUTE, idle_in_transaction_session_timeout: 2 * MINUTE };
 
+/** How values are written, whatever the server, the database, the login or the address set. How dates are read stays: that is for people. */
+const FORMATS =
+  "set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 1; set bytea_output = 'hex'";
+
+/** Kind `configuration` for an address that the driver does not take. */
 export function connecting(url: string, applicationName: string): Connecting {
   const given = new URL(url).searchParams;
+  refuseUnusable(url, given);
   const own = Object.entries(TIMEOUTS).filter(([name]) => !given.has(name));
   return {
     config: {
@@ -48,10 +54,28 @@ export function connecting(url: string, applicationName: string): Connecting {
     },
     // Not as parameters of the connection, which PgBouncer refuses: "unsupported startup parameter: statement_timeout". Compiling a
     // statement costs 50 to 300 ms and saves nothing on ours, which touch few rows.
-    opening: ["set time zone 'UTC'", 'set jit = off', ...own.map(([name, value]) => `set ${name} = ${value}`)].join(
-      '; ',
-    ),
+    opening: [
+      "set time zone 'UTC'",
+      FORMATS,
+      'set jit = off',
+      ...own.map(([name, value]) => `set ${name} = ${value}`),
+    ].join('; '),
   };
+}
+
+/** Asks the driver, which reads the files that an address names. */
+function refuseUnusable(url: string, given: URLSearchParams): void {
+  try {
+    new pg.Client({ connectionString: url });
+  } catch (cause) {
+    const { path, code } = cause as NodeJS.ErrnoException;
+    const names = ['sslrootcert', 'sslcert', 'sslkey'].filter(each => path !== undefined && given.get(each) === path);
+    const found = names.length > 0 ? `${names[0]} is ${path}, which cannot be read (${code})` : explain(cause);
+    throw new SluiceError('configuration', `The address of the database cannot be used: ${found}.`, {
+      next: 'Correct the parameter in DATABASE_URL or READER_DATABASE_URL.',
+      cause,
+    });
+  }
 }
 
 /**

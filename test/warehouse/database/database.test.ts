@@ -161,6 +161,16 @@ test('a wrong password is reported, and not repeated', async () => {
   expect(error.message).toMatch(/^The database at 127\.0\.0\.1:\d+\/\w+: wrong user or password\.$/);
 });
 
+test('a file of the address that cannot be read is a wrong setting', async () => {
+  const url = (name: string) => at(({ searchParams }) => searchParams.set(name, '/nowhere/file.pem'));
+  for (const name of ['sslrootcert', 'sslcert', 'sslkey'])
+    expect(await failure(url(name))).toMatchObject({
+      kind: 'configuration',
+      message: `The address of the database cannot be used: ${name} is /nowhere/file.pem, which cannot be read (ENOENT).`,
+      next: expect.stringContaining('DATABASE_URL') as string,
+    });
+});
+
 test('a database that does not exist is reported', async () => {
   const error = await failure(inDatabase(inject('postgresUrl'), 'not_there'));
   expect(error.message).toMatch(/\/not_there: the database does not exist/);

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { createLog } from '../../../src/log.ts';
+import { openDatabase } from '../../../src/warehouse/database/database.ts';
 import { connect, connecting } from '../../../src/warehouse/database/pool.ts';
 import { createTestDatabase, withDatabase } from '../../support/database.ts';
 import { openProxy } from '../proxy.ts';
@@ -56,4 +58,26 @@ test('a time-out that DATABASE_URL names is kept', async () => {
   expect((await client.query(LIMITS)).rows).toEqual([{ limits: '7s 2min' }]);
   await client.end();
   await test.drop();
+});
+
+test('values are written in one way, whatever the server and the address set', async () => {
+  await withDatabase(async (_, test) => {
+    const query = `select timestamptz '2026-01-15 10:00Z' as at, date '2026-01-15' as day, interval '1 day 2 hours'::text as long,
+      0.1::float8 + 0.2 as sum, '\\x01'::bytea::text as bytes`;
+    const expected = {
+      at: '2026-01-15 10:00:00+00',
+      day: '2026-01-15',
+      long: '1 day 02:00:00',
+      sum: 0.1 + 0.2,
+      bytes: '\\x01',
+    };
+    const options = ['datestyle=German', 'intervalstyle=iso_8601', 'extra_float_digits=0', 'bytea_output=escape'];
+    const url = `${test.url}?options=${encodeURIComponent(options.map(each => `-c ${each}`).join(' '))}`;
+    const client = await connect(connecting(url, 'test'));
+    expect((await client.query(query)).rows).toEqual([expected]);
+    await client.end();
+    const database = await openDatabase({ url, applicationName: 'test', log: createLog({ level: 'error' }) });
+    expect((await database.query(query)).rows).toEqual([expected]);
+    await database.close();
+  });
 });
