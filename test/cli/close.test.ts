@@ -99,8 +99,9 @@ test('--digest without --check is refused, and closes nothing', async () => {
   // No database answers there.
   const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' };
   for (const month of [[], ['2025-03']]) {
-    const { code, json } = await run(['close', ...month, '--digest', 'f'.repeat(64), '--json'], { env });
-    expect([code, json().error]).toMatchObject([2, { kind: 'usage', message: expect.stringContaining('--check') }]);
+    const ended = await run(['close', ...month, '--digest', 'f'.repeat(64), '--json'], { env });
+    const error = { kind: 'usage', message: expect.stringContaining('--check') as string };
+    expect([ended.code, ended.json().error]).toMatchObject([2, error]);
   }
 });
 

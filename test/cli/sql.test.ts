@@ -149,7 +149,7 @@ test.runIf(process.platform !== 'win32')('--out writes to pipes and devices, and
     expect(statSync(join(cwd, 'target.csv')).mode & 0o777).toBe(0o640);
 
     const pipe = join(cwd, 'pipe');
-    execFileSync('mkfifo', [pipe]);
+    execFileSync('/bin/sh', ['-c', 'mkfifo "$0"', pipe]);
     const reading = createReadStream(pipe);
     const [written, read] = await Promise.all([write('pipe'), text(reading)]);
     expect([written.code, read, lstatSync(pipe).isFIFO()]).toEqual([0, 'one\r\n1\r\n', true]);
