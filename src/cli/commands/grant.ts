@@ -32,9 +32,13 @@ async function grant(session: Session, login: string | undefined, options: { new
 
 function addressOf({ url }: Warehouse, login: string, password: string): string {
   const address = new URL(url);
-  address.username = encodeURIComponent(login);
-  address.password = password;
-  for (const name of ['user', 'password']) address.searchParams.delete(name);
+  const { searchParams } = address;
+  for (const name of ['user', 'password']) searchParams.delete(name);
+  // A URL without a host, as for a Unix socket, has no place for them before it.
+  if (address.hostname === '') {
+    searchParams.set('user', login);
+    searchParams.set('password', password);
+  } else Object.assign(address, { username: encodeURIComponent(login), password });
   return address.href;
 }
 
