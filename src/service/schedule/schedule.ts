@@ -104,7 +104,7 @@ const LOOK_AHEAD_MS = 40 * 366 * DAY;
  */
 export function createTicks(schedule: string, timeZone: string) {
   const [minute = '', hour = '', ...days] = schedule.trim().split(/\s+/);
-  const isDay = matcher(`* * ${days.join(' ')}`);
+  const isDay = dayMatcher(days);
   const minutes = multiples(MINUTE, HOUR).filter(matcher(`${minute} * * * *`));
   const hours = multiples(HOUR, DAY).filter(matcher(`* ${hour} * * *`));
   const times = hours.flatMap(hourMs => minutes.map(minuteMs => hourMs + minuteMs));
@@ -171,6 +171,13 @@ export function nextTickOf(planned: readonly Planned[]): (now: number) => number
     const nexts = ticks.flatMap(each => each.next(now) ?? []);
     return nexts.length === 0 ? null : Math.min(...nexts);
   };
+}
+
+/** As in cron, a day need only be one of both fields, unless one of them begins with `*`; node-cron wants it to be in both. */
+function dayMatcher([day = '', month = '', weekday = '']: readonly string[]): (at: number) => boolean {
+  if (day.startsWith('*') || weekday.startsWith('*')) return matcher(`* * ${day} ${month} ${weekday}`);
+  const [byDay, byWeekday] = [matcher(`* * ${day} ${month} *`), matcher(`* * * ${month} ${weekday}`)];
+  return at => byDay(at) || byWeekday(at);
 }
 
 /** node-cron is asked only whether a time matches: its own ticks lack what a time zone skips or repeats. */

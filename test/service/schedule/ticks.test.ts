@@ -110,3 +110,19 @@ test('a date that never comes has no next tick', () => {
   expect(createTicks('0 0 29 2 *', 'UTC').next(Date.UTC(2096, 2, 1))).toBe(Date.UTC(2104, 1, 29));
   expect(createTicks('0 0 1 1 *', 'UTC').next(Date.UTC(2026, 0, 1) + HOUR)).toBe(Date.UTC(2027, 0, 1));
 });
+
+test('a day need only be one of its month or of its week, unless one field begins with *', () => {
+  const daysOf = (schedule: string) => {
+    const ticks = createTicks(schedule, 'UTC');
+    const days: string[] = [];
+    const end = Date.UTC(2026, 6, 1);
+    for (let at = ticks.next(Date.UTC(2026, 4, 31)); at !== null && at < end; at = ticks.next(at))
+      days.push(new Date(at).toISOString().slice(8, 10));
+    return days.join(' ');
+  };
+  expect(daysOf('0 3 10 * 1')).toBe('01 08 10 15 22 29');
+  expect(daysOf('0 3 10 7 1')).toBe('');
+  expect(daysOf('0 3 */2 * 1')).toBe('01 15 29');
+  expect(daysOf('0 3 1-15 * *')).toBe('01 02 03 04 05 06 07 08 09 10 11 12 13 14 15');
+  expect(daysOf('0 3 * * 1')).toBe('01 08 15 22 29');
+});
