@@ -61,10 +61,16 @@ export function isoText(text: string): string {
   return `${day}T${time}${zone}`;
 }
 
-/** For JSON.stringify: documents show every moment in ISO 8601, be it text of Postgres or, under `...At`, `...Until` and `asOf`, a number. */
-export function isoTimes(name: string, value: unknown): unknown {
+/** Below these, documents show what the source sent, as it is. */
+const OF_THE_SOURCE: ReadonlySet<string> = new Set(['row', 'children', 'before', 'after', 'examples']);
+
+/** A document with every moment of ours in ISO 8601, be it text of Postgres or, under `...At`, `...Until` and `asOf`, a number. */
+export function isoTimes(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return isoText(value);
-  return typeof value === 'number' && /(?:At|Until|^asOf)$/.test(name) ? new Date(value).toISOString() : value;
+  if (typeof value === 'number') return /(?:At|Until|^asOf)$/.test(name) ? new Date(value).toISOString() : value;
+  if (typeof value !== 'object' || value === null || value instanceof Date || OF_THE_SOURCE.has(name)) return value;
+  if (Array.isArray(value)) return value.map(each => isoTimes(each));
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, isoTimes(each, key)]));
 }
 
 /** The request limit in one line: used, left, and when requests become free. */

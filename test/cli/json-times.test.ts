@@ -13,6 +13,24 @@ test('a moment as Postgres writes it becomes ISO 8601 with all its digits, and o
     expect(isoText(text)).toBe(text);
 });
 
+test('documents show what the source sent as it is, under whatever name', async () => {
+  await withInstallation({}, async ({ sandbox, database, sluice, sync }) => {
+    const sent = { dueAt: 1736935200, expiresAt: 1e17, asOf: 1, told: '2026-01-15 10:00:00+00' };
+    const [invoice] = sandbox.rows('invoices');
+    sandbox.update('invoices', invoice?.id as number, { ...sent, inner: sent } as object);
+    await sync('invoices');
+    const told = (await sluice('why', 'invoices', String(invoice?.id), '--json')).json();
+    expect(told.provenAt).toMatch(/Z$/);
+    const { rows } = await database.query<{ extra: unknown }>(
+      `select _extra as extra from warehouse.invoices where id = ${invoice?.id}`,
+    );
+    expect(told.current.row._extra).toEqual(rows[0]?.extra);
+    expect(told.current.row._extra).toMatchObject({ ...sent, inner: sent });
+    const listed = (await sluice('fields', 'invoices', '--json')).json();
+    expect(JSON.stringify(listed.fields)).toContain(sent.told);
+  });
+});
+
 long('the documents of all commands show moments in ISO 8601 only', async () => {
   await withInstallation({}, async ({ sandbox, env, sluice }) => {
     const [invoice] = sandbox.rows('invoices');

@@ -112,7 +112,7 @@ const FED: Record<string, readonly ((text: string) => unknown)[]> = {
     text => changeHintsIn(JSON.stringify({ event: text, id: text }), new Map([['customers', customers]])),
   ],
   'service/console/elements.ts': [commandsIn],
-  'service/format.ts': [text => isoTimes(text, text), text => isoTimes(text, 1), parseDuration],
+  'service/format.ts': [text => isoTimes(text), text => isoTimes({ [text]: 1 }), parseDuration],
   'warehouse/reports/explain-query.ts': [
     text => conditionsIn(text, 't'),
     text => conditionsIn(`(t.a = '${text}'::text)`, 't'),

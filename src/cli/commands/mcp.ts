@@ -93,7 +93,7 @@ function registerTools(
     server.registerTool(name, { title, description, inputSchema, annotations }, async given => {
       try {
         const result = await work(given as z.output<z.ZodObject<Shape>>);
-        return { content: [{ type: 'text', text: JSON.stringify(result, isoTimes) }] };
+        return { content: [{ type: 'text', text: JSON.stringify(isoTimes(result)) }] };
       } catch (error) {
         return { content: [{ type: 'text', text: session.terminal.hidden(explain(error)) }], isError: true };
       }

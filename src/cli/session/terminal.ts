@@ -57,7 +57,7 @@ export function createTerminal(
     noteColors: markedColors(colorful(stderr)),
     /** Prints the result: the document with `--json`, otherwise the text. */
     show(document: unknown, text: () => string): void {
-      stdout.write(`${options.json ? visibleJson(JSON.stringify(document, isoTimes, 2)) : toScreen(text())}\n`);
+      stdout.write(`${options.json ? visibleJson(JSON.stringify(isoTimes(document), null, 2)) : toScreen(text())}\n`);
     },
     /**
      * Writes part of a streamed result, exactly, for programs read it too: its format makes text visible. Resolves when more can be written,
