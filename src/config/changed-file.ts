@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -51,17 +52,21 @@ export function replaceFile(path: string, text: string, mode: number, { setsMode
     mkdirSync(dirname(path), { recursive: true });
     const place = existsSync(path) ? realpathSync(path) : path;
     const stats = existsSync(place) ? statSync(place) : null;
-    const next = `${place}.new`;
-    rmSync(next, { force: true });
-    // Never through a link: others may write the folder, and the name can be guessed.
+    const next = `${place}.${randomBytes(6).toString('hex')}.new`;
+    // Never through a link: others may write the folder.
     const file = openSync(next, 'wx', stats === null || setsMode ? mode : stats.mode & 0o777);
     try {
-      writeFileSync(file, text);
-      if (stats !== null && process.geteuid?.() === 0) fchownSync(file, stats.uid, stats.gid);
-    } finally {
-      closeSync(file);
+      try {
+        writeFileSync(file, text);
+        if (stats !== null && process.geteuid?.() === 0) fchownSync(file, stats.uid, stats.gid);
+      } finally {
+        closeSync(file);
+      }
+      renameSync(next, place);
+    } catch (error) {
+      rmSync(next, { force: true });
+      throw error;
     }
-    renameSync(next, place);
   } catch (cause) {
     throw cannotWrite(path, cause);
   }

@@ -169,7 +169,7 @@ test('an address without a host, as for a Unix socket, has the login and its pas
   await withInstallation({}, async ({ env, test: given }) => {
     const { url, name } = await createOwner(given, 'createrole');
     const { hostname: host, port, pathname, username: user, password } = new URL(url);
-    const DATABASE_URL = `postgres://${pathname}?${new URLSearchParams({ host, port, user, password })}`;
+    const DATABASE_URL = `postgres://${pathname}?${new URLSearchParams({ host, port, user, password }).toString()}`;
     const reader = `reader_${name}`;
     const granted = (await run(['grant', reader, '--json'], { env: { ...env, DATABASE_URL } })).json();
     const asked = await run(['sql', '--json', 'select current_user as me'], {

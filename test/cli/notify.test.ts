@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
@@ -96,6 +96,66 @@ test('a receiver that was taken out of the file by hand is listed until it is re
       expect((await notify('list', '--json')).json().receivers).toMatchObject([{ name: 'crm', state: 'gone' }]);
       expect((await notify('remove', 'crm')).code).toBe(0);
       expect((await notify('list')).stdout).toContain('There are no receivers.');
+    });
+  });
+});
+
+test('receivers that are added and removed at the same time are all kept, and all gone', async () => {
+  await withDatabase(async (database, own) => {
+    await inFolder(own.url, async ({ cwd, notify }) => {
+      const url = 'https://crm.example.com/hook-secret-path-7';
+      const names = () =>
+        JSON.parse(readFileSync(join(cwd, 'receivers.json'), 'utf8')).map((each: { name: string }) => each.name);
+      const added = await Promise.all(Array.from({ length: 4 }, () => notify('add', url, '--json')));
+      expect(added.map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+      const all = added.map(each => String(each.json().name)).sort();
+      expect(all).toEqual(['crm-example-com', ...[2, 3, 4].map(count => `crm-example-com-${count}`)]);
+      expect(names().sort()).toEqual(all);
+      expect((await Promise.all(all.map(name => notify('remove', name)))).map(({ code }) => code)).toEqual([
+        0, 0, 0, 0,
+      ]);
+      expect(names()).toEqual([]);
+      expect((await database.query('select from sluice.deliveries')).rows).toEqual([]);
+      expect(readdirSync(cwd)).toEqual(['receivers.json']);
+    });
+  });
+});
+
+test('where the file cannot be written, nothing is begun and nothing removed', async () => {
+  await withDatabase(async (database, own) => {
+    await inFolder(own.url, async ({ cwd, notify }) => {
+      const place = join(cwd, 'r'.repeat(250));
+      const crm = { name: 'crm', source: 'main', url: 'https://crm.example.com/hook', form: 'slack', on: ['*.*'] };
+      writeFileSync(place, JSON.stringify([crm]), { mode: 0o600 });
+      // A new file beside it would have too long a name, which holds for root, too.
+      symlinkSync(place, join(cwd, 'receivers.json'));
+      await notify('resume', 'crm');
+      for (const args of [
+        ['add', 'https://erp.example.com/hook-secret-path-7'],
+        ['remove', 'crm'],
+      ]) {
+        const { code, stderr } = await notify(...args);
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringMatching(/receivers\.json cannot be written.*\n.*Nothing was changed/),
+        ]);
+      }
+      expect((await database.query('select name from sluice.deliveries')).rows).toEqual([{ name: 'crm' }]);
+    });
+  });
+});
+
+test('a receiver of another source than --source names is removed with what is known of it', async () => {
+  await withDatabase(async (database, own) => {
+    await inFolder(own.url, async ({ cwd, notify }) => {
+      const source = { url: 'http://127.0.0.1:9', api_key_from: 'SOURCE_API_KEY' };
+      writeFileSync(
+        join(cwd, 'sources.json'),
+        JSON.stringify(['graz', 'vienna'].map(name => ({ ...source, name, schema: name }))),
+      );
+      await notify('add', 'https://crm.example.com/hook', '--name', 'crm', '--source', 'vienna');
+      expect((await notify('remove', 'crm', '--source', 'graz')).code).toBe(0);
+      expect((await database.query('select name from sluice.deliveries')).rows).toEqual([]);
     });
   });
 });

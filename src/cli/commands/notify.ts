@@ -9,6 +9,8 @@ import { FORMS, isReceiverName, parsePattern, RECEIVERS_FILE, type Receiver } fr
 import { composeTest } from '../../service/notify/compose-message.ts';
 import { send } from '../../service/notify/deliver-next.ts';
 import { checkWanted } from '../../service/notify/find-changes.ts';
+import type { Database, Db } from '../../warehouse/database/database.ts';
+import { lockForTransaction } from '../../warehouse/database/lock-key.ts';
 import {
   beginDelivery,
   type Delivery,
@@ -82,14 +84,16 @@ async function addReceiver(session: Session, url: string, options: AddOptions): 
   const { terminal, settings, jobs, shell, signal } = session;
   const { where, form, from, allowPrivate = false, on = ['*.*'] } = options;
   const { name: source, schema } = settings.single;
-  const known = hiddenReceivers(session);
   checkUrl(url, allowPrivate);
   checkPatterns(jobs, on);
-  const name = checkName(options.name ?? freeName(url, known), known);
   // Chats have no place for a signature: their address is the secret.
   const secret = form === 'standard' ? `whsec_${randomBytes(32).toString('base64')}` : undefined;
-  const receiver: Receiver = { name, source, url, secret, on, where, form, allowPrivate };
-  terminal.hide(secretsOf(receiver));
+  const beside = (known: readonly Receiver[]): Receiver => {
+    const name = checkName(options.name ?? freeName(url, known), known);
+    return { name, source, url, secret, on, where, form, allowPrivate };
+  };
+  const planned = beside(hiddenReceivers(session));
+  terminal.hide(secretsOf(planned));
   const database = await openMigrated(session);
   if (where !== undefined) {
     const reader = await session.openReader();
@@ -97,12 +101,16 @@ async function addReceiver(session: Session, url: string, options: AddOptions): 
       throw new SluiceError('usage', '--where needs a login that may only read, because it is SQL.', {
         next: 'Create one: sluice grant',
       });
-    await checkWanted(reader, receiver, schema, signal);
+    await checkWanted(reader, planned, schema, signal);
   }
   if (from !== undefined) refuseFrom(await readNumbers(database, schema), from, 'sluice notify add <url>');
-  await removeDelivery(database.kysely, receiver);
-  await beginDelivery(database.kysely, receiver, { schema, next: from });
-  writeReceivers(shell.cwd, [...known, receiver]);
+  const { name } = await changeReceivers(session, database, async (tx, known) => {
+    const receiver = beside(known);
+    await removeDelivery(tx, receiver);
+    await beginDelivery(tx, receiver, { schema, next: from });
+    writeReceivers(shell.cwd, [...known, receiver]);
+    return receiver;
+  });
   const running = await isServiceRunning(database, source);
   terminal.show(
     { name, source, host: new URL(url).host, on, where: where ?? null, form, secret: secret ?? null, running },
@@ -116,6 +124,20 @@ async function addReceiver(session: Session, url: string, options: AddOptions): 
   );
   return 0;
 }
+
+/**
+ * Passes on the receivers as the file is then, which no other command changes meanwhile. What `change` does in the transaction is undone if it throws:
+ * it writes the file last.
+ */
+const changeReceivers = <T>(
+  session: Session,
+  database: Database,
+  change: (tx: Db, known: readonly Receiver[]) => Promise<T>,
+): Promise<T> =>
+  database.transaction(async tx => {
+    await lockForTransaction(tx, 'receivers', RECEIVERS_FILE);
+    return change(tx, hiddenReceivers(session));
+  });
 
 function checkUrl(url: string, allowPrivate: boolean): void {
   if (isSecureUrl(url, allowPrivate)) return;
@@ -220,20 +242,21 @@ function stateOf(delivery: Delivery | undefined): 'new' | 'paused' | 'failing' |
 
 async function removeReceiver(session: Session, name: string): Promise<0> {
   const { terminal, settings, shell } = session;
-  const known = hiddenReceivers(session);
-  const receiver = known.find(each => each.name === name);
-  const { kysely } = await openMigrated(session);
-  if (receiver)
-    writeReceivers(
-      shell.cwd,
-      known.filter(each => each !== receiver),
-    );
-  let isKnown = receiver !== undefined;
-  // One that was taken out of the file by hand may be paused, which is an incident.
-  for (const { name: source } of settings.sources)
-    if (receiver === undefined || receiver.source === source)
-      isKnown = (await removeDelivery(kysely, { source, name })) || isKnown;
-  if (!isKnown) findReceiver(known, name);
+  // A wrong file is refused before the database is opened.
+  hiddenReceivers(session);
+  await changeReceivers(session, await openMigrated(session), async (tx, known) => {
+    const receiver = known.find(each => each.name === name);
+    let isKnown = receiver !== undefined;
+    // One that was taken out of the file by hand may be paused, which is an incident.
+    for (const source of receiver ? [receiver.source] : settings.sources.map(each => each.name))
+      isKnown = (await removeDelivery(tx, { source, name })) || isKnown;
+    if (!isKnown) findReceiver(known, name);
+    if (receiver)
+      writeReceivers(
+        shell.cwd,
+        known.filter(each => each !== receiver),
+      );
+  });
   terminal.show({ removed: name }, () => `Nothing more is delivered to ${name}.`);
   return 0;
 }

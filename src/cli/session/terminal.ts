@@ -65,8 +65,7 @@ export function createTerminal(
     /** Prints the result: the document with `--json`, otherwise the text. */
     show(document: unknown, text: () => string): void {
       if (closed) return;
-      stdout.write(`${options.json ? visibleJson(JSON.stringify(isoTimes(document), null, 2)) : toScreen(text())}
-`);
+      stdout.write(`${options.json ? visibleJson(JSON.stringify(isoTimes(document), null, 2)) : toScreen(text())}\n`);
     },
     /**
      * Writes part of a streamed result, exactly, for programs read it too: its format makes text visible. Resolves when more can be written,

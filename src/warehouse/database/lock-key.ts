@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
 /** What an advisory lock protects; each is a namespace of keys. Processes of other versions use the same words, so they must stay. */
-type LockKind = 'migrate' | 'source' | 'incidents' | 'fuse';
+type LockKind = 'migrate' | 'source' | 'incidents' | 'fuse' | 'receivers';
 
 /** The parameter of `LOCK_KEY`. `name` tells locks of one kind apart. */
 export const lockName = (kind: LockKind, name?: string): string =>
