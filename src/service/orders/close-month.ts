@@ -82,14 +82,14 @@ async function completeLists(
   };
   const offered = lists.filter(({ resource }) => !proofs.get(resource)?.isAbsent);
   for (const { resource, table, dateField } of offered) {
+    const doubts = doubtsText(await countDoubts(db, { source: name, resource }, table, { dateField, month, from, to }));
+    if (doubts) refuse(`${resource} has ${doubts}`, `See them: sluice status${sourceOption(name)}`);
     const proof = proofs.get(resource);
     if (!proof?.isComplete || proof.day <= to)
       refuse(
         whyOpen(resource, proof),
         `Read it: sluice backfill ${resource} --from ${from} --to ${to}${sourceOption(name)}`,
       );
-    const doubts = doubtsText(await countDoubts(db, { source: name, resource }, table, { dateField, month, from, to }));
-    if (doubts) refuse(`${resource} has ${doubts}`, `See them: sluice status${sourceOption(name)}`);
   }
   return offered;
 }
