@@ -1,13 +1,12 @@
 import type { Command } from 'commander';
 import type { SourceConfig } from '../../config/config.ts';
-import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { needsOf } from '../../engine/agenda/list-facts.ts';
 import { readAgenda } from '../../engine/run/read-agenda.ts';
 import { count, durationText } from '../../service/format.ts';
 import { nextQuestions } from '../../service/status/next-questions.ts';
 import type { Database } from '../../warehouse/database/database.ts';
 import { wrappedTable } from '../output/table.ts';
-import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { isWithoutWarehouse, listPending, pendingText } from '../run/pending-migrations.ts';
 import { describeTargets, TARGET_NEXT } from '../run/targets.ts';
 import { type Cli, newCommand, type Session } from '../session/session.ts';
 import { isServiceRunning, readUsage, watchedSource } from '../session/source-settings.ts';
@@ -22,7 +21,7 @@ export function command(cli: Cli): Command {
 
 async function showAgenda(session: Session): Promise<0> {
   const { terminal, settings } = session;
-  if (!settings.databaseUrl && !settings.readerUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
+  if (await isWithoutWarehouse(session)) {
     terminal.show({ database: null }, () => 'There is no warehouse yet. Create one: sluice sync');
     return 0;
   }

@@ -9,8 +9,6 @@ import { FORMS, isReceiverName, parsePattern, RECEIVERS_FILE, type Receiver } fr
 import { composeTest } from '../../service/notify/compose-message.ts';
 import { send } from '../../service/notify/deliver-next.ts';
 import { checkWanted } from '../../service/notify/find-changes.ts';
-import type { Database, Db } from '../../warehouse/database/database.ts';
-import { lockForTransaction } from '../../warehouse/database/lock-key.ts';
 import {
   beginDelivery,
   type Delivery,
@@ -23,7 +21,13 @@ import { momentWithZone } from '../output/moments.ts';
 import { table } from '../output/table.ts';
 import { hasBookkeeping, openMigrated } from '../run/pending-migrations.ts';
 import { parseChangeNumber, refuseFrom } from '../session/change-numbers.ts';
-import { CORRECT_RECEIVERS, describeUnknown, hiddenReceivers, secretsOf } from '../session/receivers.ts';
+import {
+  CORRECT_RECEIVERS,
+  changeReceivers,
+  describeUnknown,
+  hiddenReceivers,
+  secretsOf,
+} from '../session/receivers.ts';
 import { type Cli, type ExitCode, newCommand, type Session, selectResources } from '../session/session.ts';
 import { isServiceRunning } from '../session/source-settings.ts';
 
@@ -124,20 +128,6 @@ async function addReceiver(session: Session, url: string, options: AddOptions): 
   );
   return 0;
 }
-
-/**
- * Passes on the receivers as the file is then, which no other command changes meanwhile. What `change` does in the transaction is undone if it throws:
- * it writes the file last.
- */
-const changeReceivers = <T>(
-  session: Session,
-  database: Database,
-  change: (tx: Db, known: readonly Receiver[]) => Promise<T>,
-): Promise<T> =>
-  database.transaction(async tx => {
-    await lockForTransaction(tx, 'receivers', RECEIVERS_FILE);
-    return change(tx, hiddenReceivers(session));
-  });
 
 function checkUrl(url: string, allowPrivate: boolean): void {
   if (isSecureUrl(url, allowPrivate)) return;

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { SECOND } from '../../clock.ts';
 import type { SourceConfig } from '../../config/config.ts';
-import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { SluiceError } from '../../errors.ts';
 import { budgetLine, count, moment } from '../../service/format.ts';
 import { estimateRemaining, paceOf, remainingText } from '../../service/orders/order-cost.ts';
@@ -15,7 +14,7 @@ import type { Database } from '../../warehouse/database/database.ts';
 import type { Spending } from '../../warehouse/reports/state-queries.ts';
 import { zoneNote } from '../output/moments.ts';
 import { table } from '../output/table.ts';
-import { listPending, pendingText } from '../run/pending-migrations.ts';
+import { isWithoutWarehouse, listPending, pendingText } from '../run/pending-migrations.ts';
 import { type Cli, newCommand, type Session, type Warehouse } from '../session/session.ts';
 import { isServiceRunning, readUsage, watchedSource } from '../session/source-settings.ts';
 
@@ -30,10 +29,10 @@ const WATCH_MS = 5 * SECOND;
 const CLEAR = '\x1b[H\x1b[2J\x1b[3J';
 
 async function status(session: Session, { watch = false }: { watch?: boolean }): Promise<0> {
-  const { terminal, settings, clock, signal } = session;
+  const { terminal, clock, signal } = session;
   if (watch && (terminal.json || terminal.width === null))
     throw new SluiceError('usage', '--watch needs a terminal.', { next: 'For programs: sluice status --json' });
-  if (!settings.databaseUrl && !settings.readerUrl && (await embeddedStatus(settings.dataDir)).state === 'absent') {
+  if (await isWithoutWarehouse(session)) {
     terminal.show(
       { database: null },
       () => 'There is no warehouse yet. Create one: sluice sync (or try the demo: sluice demo).',

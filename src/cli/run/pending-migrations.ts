@@ -1,3 +1,4 @@
+import { embeddedStatus } from '../../embedded-postgres/embedded-server.ts';
 import { declareTables } from '../../engine/records/declare-table.ts';
 import { SluiceError } from '../../errors.ts';
 import { MIGRATE } from '../../next-steps.ts';
@@ -15,6 +16,10 @@ import {
 } from '../../warehouse/database/migrate.ts';
 import type { Session, Warehouse } from '../session/session.ts';
 import { jobsOf } from '../session/source-jobs.ts';
+
+/** No address is set, and no embedded server was made here: there is no warehouse yet. */
+export const isWithoutWarehouse = async ({ settings }: Session): Promise<boolean> =>
+  !settings.databaseUrl && !settings.readerUrl && (await embeddedStatus(settings.dataDir)).state === 'absent';
 
 /** Opens the warehouse as its owner, with its tables up to date. */
 export async function openMigrated(session: Session): Promise<Warehouse> {

@@ -1,6 +1,8 @@
 import { readReceivers } from '../../config/receivers-file.ts';
 import { didYouMean } from '../../nearest-name.ts';
 import { parsePattern, RECEIVERS_FILE, type Receiver } from '../../receivers.ts';
+import type { Database, Db } from '../../warehouse/database/database.ts';
+import { lockForTransaction } from '../../warehouse/database/lock-key.ts';
 import type { Session } from './session.ts';
 
 /** The receivers as the file is now; no output shows their secrets from now on. Kind `configuration` for a wrong file. */
@@ -9,6 +11,20 @@ export function hiddenReceivers({ shell, terminal }: Pick<Session, 'shell' | 'te
   terminal.hide(receivers.flatMap(secretsOf));
   return receivers;
 }
+
+/**
+ * Passes on the receivers as the file is then, which no other command changes meanwhile. What `change` does in the transaction is undone if it throws:
+ * it writes the file last.
+ */
+export const changeReceivers = <T>(
+  session: Pick<Session, 'shell' | 'terminal'>,
+  database: Database,
+  change: (tx: Db, known: readonly Receiver[]) => Promise<T>,
+): Promise<T> =>
+  database.transaction(async tx => {
+    await lockForTransaction(tx, 'receivers', RECEIVERS_FILE);
+    return change(tx, hiddenReceivers(session));
+  });
 
 export const CORRECT_RECEIVERS = `Correct ${RECEIVERS_FILE}; a running service follows.`;
 

@@ -63,7 +63,7 @@ export async function answerAge(
     const old = lists.filter(isOld);
     const [first] = old;
     if (first === undefined) {
-      if (!(await showsAllWritten(place, freshness.waitMs))) throw lagsBehind();
+      if (!(await showsAllWritten(place, until - performance.now()))) throw lagsBehind();
       return { lists, at: await databaseNow(place.database), requests };
     }
     // An equal order may have been under way, which began too early. What two readings do not settle takes longer.

@@ -90,12 +90,13 @@ async function readMissing({ kysely }: Database, resource: Resource, key: string
 /** The parts of the list that may hold the row, and the oldest proof among them. */
 async function proofOf(database: Database, resource: Resource, key: string, row: StoredValues) {
   const parts = await partsOfRow(database, resource, key, row);
-  const provenAt = oldestOf(parts) ?? 0;
+  const provenAt = oldestOf(parts);
+  const at = provenAt ?? 0;
   // An undo restores what the source showed before the proof, and makes the part due.
-  const isOlder = stampMs(String(row._synced_at)) > provenAt && stampMs(String(row._read_at)) < provenAt;
-  const due = parts.find(({ dueSince }) => dueSince !== null && dueSince > provenAt);
+  const isOlder = stampMs(String(row._synced_at)) > at && stampMs(String(row._read_at)) < at;
+  const due = parts.find(({ dueSince }) => dueSince !== null && dueSince > at);
   const undone = isOlder ? (due?.dueReason ?? null) : null;
-  return { undone, slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null, provenAt: oldestOf(parts) };
+  return { slice: parts.map(({ slice }) => sliceText(slice)).join(', ') || null, provenAt, undone };
 }
 
 /** The parts of the list that may hold a stored row. */

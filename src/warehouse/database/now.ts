@@ -11,7 +11,7 @@ export const fromNow = (ms: number): RawBuilder<string> =>
 export const daysAgo = (days: number): RawBuilder<string> =>
   sql`sluice.now() - make_interval(days => ${days}::integer)`;
 
-/** A moment of an index that is not ahead of the clock: what was noted before that was put back would be the newest for as long. */
+/** The moment is not ahead of the clock, by its index. What is was noted before the clock was put back, and would seem the newest until it has caught up. */
 export const notAhead = (column: string): RawBuilder<boolean> => sql`${sql.ref(column)} <= (select sluice.now())`;
 
 /** A `timestamptz` expression as epoch milliseconds. It becomes part of the statement, so it must never come from outside. */
